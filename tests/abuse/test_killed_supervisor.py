@@ -32,7 +32,7 @@ from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from kit.both_roles import assemble
 from kit.memory.clock import VirtualClock

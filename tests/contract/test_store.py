@@ -19,6 +19,7 @@ from hai_scheduler.core.model.task import Retry, TaskSpec, TaskState
 from hai_scheduler.ports.errors import Absent, WriteConflict
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import TaskFilter
+from kit import asked
 from kit.builders import (
     a_checkpoint,
     a_notice,
@@ -118,6 +119,7 @@ class TestTasks:
             haienv=a_pin(latest=True, flavour="conda", variables={"A": "ä"}),
             ranks_per_node="gpu",
             snapshot=CodeSnapshot(digest="d" * 64, files=2, size=3, commit="c" * 40, dirty=True),
+            **{name: value for name, value in asked.in_python().items() if name in TaskSpec.__dataclass_fields__},
         )
         assert like_default(spec, TaskSpec(command=(), cwd="")) == [], "give these a value"
         async with store.write() as tx:

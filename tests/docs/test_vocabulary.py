@@ -17,7 +17,7 @@ EXCEPTIONS = {
         ForecastAssumption ForecastCost GroupOverview HaienvFacts Health Holder LevelCount LogCount
         LogHits LogLine LogPage MountRule MountRuleList Node NodeList NodeTask Notice OrphanList
         OwnQuota Phases Policy PolicyNumber PolicyValue Quota QuotaList Rank Recording RecordingList
-        ProcessTrace RecordingPart Run RunList SnapshotIn TraceSummary UsageLevel
+        ProcessTrace RecordingPart Run RunList TraceSummary UsageLevel
         BudgetList GroupBudget NodesReport NodesRow Rate RateList ReportRow
         AuditEntry AuditPage ClusterHealth DatabaseHealth PlatformHealth ResolvedMounts
         SchedulerHealth UserDetail UserList UserQuota

@@ -37,7 +37,7 @@ from hai_scheduler.service.scheduling.decision_log import DecisionLog
 from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.store.parts.events import SqlEvents
 from hai_scheduler.store.parts.tasks import SqlTasks

@@ -1545,66 +1545,6 @@ export interface IMountRuleList {
   resolved: IResolvedMounts | null;
 }
 
-/** A snapshot of code that the caller has sent. */
-export interface ISnapshotIn {
-  /** The SHA-256 of its manifest. */
-  digest: string;
-  /** The commit of git that was checked out; null: there is none. */
-  commit?: string | null;
-  /** Whether a file was not as in that commit. */
-  dirty?: boolean;
-}
-
-/** A task to submit. */
-export interface ITaskSubmit {
-  /** Letters and digits of any script, `.`, `_` and `-`, beginning with a letter or digit; not a number. */
-  name: string;
-  /** The program and its arguments. */
-  command: string[];
-  /** The folder to start in, absolute. */
-  cwd: string;
-  nodes?: number;
-  /** GPUs on each of its nodes, which the task then shares with other such tasks; null: whole nodes. */
-  gpus?: number | null;
-  /** A level, or AUTO: the highest one that still has quota. */
-  priority?: PriorityChoice;
-  /** The node group. */
-  group?: string;
-  /** Environment variables; names that the platform sets are refused. */
-  env?: Record<string, string>;
-  /** How the job is told to leave; with `auto` the platform finds out. */
-  profile?: ProfileName;
-  /** The signal to send and, optionally, how many seconds before the deadline: `USR1@60`; null: the profile's. */
-  signal?: string | null;
-  /** Seconds between the notice and its deadline; null: the group's default. */
-  grace_s?: number | null;
-  /** Seconds of running after which the task is ended; null: no limit. */
-  time_limit_s?: number | null;
-  /** Absolute path; null: a folder that the platform creates. */
-  checkpoint_dir?: string | null;
-  /** Paths, absolute or below cwd, whose changes count as checkpoints, beside changes in the folder for checkpoints. */
-  watch?: string[];
-  tags?: string[];
-  /** Whether to hold the task: it does not start until it is resumed. */
-  hold?: boolean;
-  /** How often the task is started again when its command fails. */
-  retries?: number;
-  /** Seconds before the first retry; doubled before each further retry, up to a day. */
-  retry_backoff_s?: number;
-  /** Exit statuses after which a retry is made; empty: any failure. */
-  retry_exit_codes?: number[];
-  /** What to run in: the name of an image (GET /environments) or `images/NAME`, or an environment of haienv by its bare name, its full name (`users/ann/vision`) or one of its generations (`vision@3`); null: the user's default image, else the platform's own. */
-  environment?: string | null;
-  /** Whether each run takes the generation of the environment of haienv that is current at its start; else all runs use the generation that is current now. */
-  env_latest?: boolean;
-  /** The snapshot of its code, in which all runs start; null: they start in `cwd` as it is then. */
-  snapshot?: ISnapshotIn | null;
-  /** In the answer to `POST /tasks/parse`: the file asks for a snapshot of `cwd`. Who submits it has to send one, and to set `snapshot`. */
-  take_snapshot?: boolean | null;
-  /** How often the command runs on each node, with LOCAL_RANK and so on; `gpu`: once for each of its GPUs; null: once, and RANK counts nodes. */
-  ranks_per_node?: number | 'gpu' | null;
-}
-
 /** A task that holds nodes which another one needs. */
 export interface IHolder {
   task_id: number;
@@ -1784,4 +1724,64 @@ export interface ITaskPage {
   total: number | null;
   /** On the first page: what the caller should know, as sentences; now, of budgets that are almost used up. */
   notes: string[];
+}
+
+/** A task to submit. */
+export interface ITaskSubmit {
+  /** Letters and digits of any script, `.`, `_` and `-`, beginning with a letter or digit; not a number. */
+  name: string;
+  /** The program and its arguments. */
+  command: string[];
+  /** The folder to start in, absolute. */
+  cwd: string;
+  nodes?: number;
+  /** GPUs on each of its nodes, which the task then shares with other such tasks; null: whole nodes. */
+  gpus?: number | null;
+  /** A level, or AUTO: the highest one that still has quota. */
+  priority?: PriorityChoice;
+  /** The node group. */
+  group?: string;
+  /** Environment variables; names that the platform sets are refused. */
+  env?: Record<string, string>;
+  /** How the job is told to leave; with `auto` the platform finds out. */
+  profile?: ProfileName;
+  /** The signal to send and, optionally, how many seconds before the deadline: `USR1@60`; null: the profile's. */
+  signal?: string | null;
+  /** Seconds between the notice and its deadline; null: the group's default. */
+  grace_s?: number | null;
+  /** Seconds of running after which the task is ended; null: no limit. */
+  time_limit_s?: number | null;
+  /** Absolute path; null: a folder that the platform creates. */
+  checkpoint_dir?: string | null;
+  /** Paths, absolute or below cwd, whose changes count as checkpoints, beside changes in the folder for checkpoints. */
+  watch?: string[];
+  tags?: string[];
+  /** Whether to hold the task: it does not start until it is resumed. */
+  hold?: boolean;
+  /** How often the task is started again when its command fails. */
+  retries?: number;
+  /** Seconds before the first retry; doubled before each further retry, up to a day. */
+  retry_backoff_s?: number;
+  /** Exit statuses after which a retry is made; empty: any failure. */
+  retry_exit_codes?: number[];
+  /** What to run in: the name of an image (GET /environments) or `images/NAME`, or an environment of haienv by its bare name, its full name (`users/ann/vision`) or one of its generations (`vision@3`); null: the user's default image, else the platform's own. */
+  environment?: string | null;
+  /** Whether each run takes the generation of the environment of haienv that is current at its start; else all runs use the generation that is current now. */
+  env_latest?: boolean;
+  /** The snapshot of its code, in which all runs start; null: they start in `cwd` as it is then. */
+  snapshot?: ISnapshotIn | null;
+  /** In the answer to `POST /tasks/parse`: the file asks for a snapshot of `cwd`. Who submits it has to send one, and to set `snapshot`. */
+  take_snapshot?: boolean | null;
+  /** How often the command runs on each node, with LOCAL_RANK and so on; `gpu`: once for each of its GPUs; null: once, and RANK counts nodes. */
+  ranks_per_node?: number | 'gpu' | null;
+}
+
+/** A snapshot of code that the caller has sent. */
+export interface ISnapshotIn {
+  /** The SHA-256 of its manifest. */
+  digest: string;
+  /** The commit of git that was checked out; null: there is none. */
+  commit?: string | null;
+  /** Whether a file was not as in that commit. */
+  dirty?: boolean;
 }

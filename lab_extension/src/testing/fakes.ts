@@ -1,5 +1,6 @@
 /** Values and a platform for tests. */
 
+import { ASKED_DEFAULTS } from '../text/askedFields';
 import { vi } from 'vitest';
 import type { IApi, ILogPart } from '../api/client';
 import type { IEnvironmentsApi } from '../api/environments';
@@ -74,7 +75,7 @@ export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
     ranks_per_node: null,
     warnings: [],
     job_state: null,
-    retries: 0,
+    ...ASKED_DEFAULTS,
     retries_used: 0,
     retry_backoff_s: 0,
     retry_exit_codes: [],

@@ -11,6 +11,7 @@ from hai_scheduler.api.bindings.openapi import PARTS, codes_of, document
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.server.problems import CODES
 from hai_scheduler.api.server.route import OPEN, RUN, RawBytes, Route, YamlText
+from hai_scheduler.api.wire.values import wire_name
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.sentences.catalogue import languages
 from hai_scheduler.service.insight.feed import FOR_EVERYBODY
@@ -182,12 +183,12 @@ def _body(route: Route) -> str:
         return "none"
     if issubclass(route.body, RawBytes):
         return "bytes (`application/octet-stream`)"
-    name = "YAML text" if issubclass(route.body, YamlText) else _link(route.body.__name__)
+    name = "YAML text" if issubclass(route.body, YamlText) else _link(wire_name(route.body))
     return f"{name}, or none" if route.body_optional else name
 
 
 def _answer(route: Route) -> str:
-    kinds = [_link(route.answer.__name__)] if route.answer else []
+    kinds = [_link(wire_name(route.answer))] if route.answer else []
     kinds += ["server-sent events"] * route.streams + ["text"] * route.text
     return f"{route.status}, {' or '.join(kinds) or 'no body'}"
 

@@ -95,7 +95,8 @@ from hai_scheduler.service.tasks.builds import EnvironmentBuilds
 from hai_scheduler.service.tasks.experiments import Experiments
 from hai_scheduler.service.tasks.labels import Labels
 from hai_scheduler.service.tasks.many import ManyTasks
-from hai_scheduler.service.tasks.submissions import Submission, Submissions
+from hai_scheduler.service.tasks.submission import Submission
+from hai_scheduler.service.tasks.submissions import Submissions
 from hai_scheduler.service.workspace.catalogue import Catalogue
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.mount_rules import MountRules

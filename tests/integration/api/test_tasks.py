@@ -10,7 +10,7 @@ import pytest
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.core.model.task import Retry, TaskState
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 
 TASK = {"name": "train", "command": ["python", "train.py"], "cwd": "/w"}
@@ -53,7 +53,7 @@ async def test_gpus_and_retries_are_answered_as_they_were_asked_for(world) -> No
 
 
 async def test_a_task_that_waits_for_its_retry_says_until_when(world) -> None:
-    task = await world.submit(retry=Retry(count=2))
+    task = await world.submit(retries=2)
     async with world.store.write() as tx:
         later = datetime.now(UTC) + timedelta(seconds=30)
         await tx.tasks.save(replace(task, state=TaskState.SUSPENDED, retries=1, not_before=later))

@@ -22,7 +22,7 @@ from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.logs.lines import Hits
 from hai_scheduler.service.shared.errors import Unavailable
 from hai_scheduler.service.shared.orders import ExperimentFaults, ExperimentOrder, RunLog, SearchOrder, WhatIfOrder
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.store.reader import open_reader
 from hai_scheduler.store.store import open_store
 from hai_scheduler.worker.pool import ProcessWorkers

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from hai_client.cli.language.asked_fields import ASKED_FIELDS
+
 API = "/services/hai/api/v1"
 HUB = "/hub/api"
 AT = "2026-11-21T04:00:00Z"
@@ -137,10 +139,11 @@ class FakePlatform:
             "deadline": None, "tags": [], "command": ["python", "train.py"], "cwd": "/shared/a b", "env": {"LR": "0.1"},
             "profile": "auto", "signal": None, "watch": [], "hint": None, "grace_s": 120.0,
             "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
-            "job_state": None, "retries": 0, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
+            "job_state": None, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
             "retry_at": None, "environment": None, "haienv": None, "snapshot": None, "image": None,
             "ranks_per_node": None, "progress": None, "idle_gpus_since": None, "warnings": [], "failure": None,
             "runs": [], "short": None, "starred": None, "use": None,
+            **{one.name: one.default for one in ASKED_FIELDS},
         }  # fmt: skip
         task.update(changes)
         self.tasks[number] = task

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,11 +10,13 @@ import pytest
 from hai_client.codec import WrongShape, decode, encode
 from hai_client.wire import schema
 from hai_scheduler.api.wire import tasks as wire
+from hai_scheduler.api.wire.values import adapter_of
+from hai_scheduler.service.tasks.submission import Submission
 
 
 def test_what_the_client_submits_is_what_the_service_takes() -> None:
     request = schema.TaskRequest(name="a", command=("x",), cwd="/", env={"A": "1"}, tags=("t",), grace_s=5)
-    assert wire.TaskSubmit.model_validate(encode(request)).grace_s == 5
+    assert adapter_of(Submission).validate_python(encode(request)).grace == timedelta(seconds=5)
 
 
 @pytest.mark.parametrize("each", [None, 4, "gpu"])

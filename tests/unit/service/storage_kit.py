@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hai_scheduler.service.tasks.submissions import Submission, Submissions
+from hai_scheduler.service.tasks.submission import Submission
+from hai_scheduler.service.tasks.submissions import Submissions
 from unit.service.service_world import Service, user
 
 KIB = 1024

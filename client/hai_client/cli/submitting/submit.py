@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hai_client import names
+from hai_client.cli.language.asked_fields import ASKED_FIELDS
+from hai_client.cli.shared import asked
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean, local_times
@@ -73,13 +75,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="end the task when it has run for so long: 4h",
     )
-    add(
-        "--retries",
-        type=words_.count("retries", least=0),
-        default=0,
-        metavar="N",
-        help="start it again at most N times when it fails (0)",
-    )
+    asked.add_options(parser, ASKED_FIELDS)
     add(
         "--retry-backoff",
         type=words_.duration("retry-backoff"),
@@ -174,12 +170,12 @@ def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -
         watch=tuple(args.watch),
         tags=tuple(args.tag),
         hold=args.hold,
-        retries=args.retries,
         retry_backoff_s=args.retry_backoff,
         retry_exit_codes=args.retry_exit_codes,
         environment=environment,
         env_latest=args.env_latest,
         ranks_per_node=args.ranks_per_node,
+        **{field.name: getattr(args, field.name) for field in ASKED_FIELDS},
     )
 
 

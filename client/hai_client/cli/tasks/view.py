@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from hai_client.backports import UTC
+from hai_client.cli.language.asked_fields import ASKED_FIELDS
 from hai_client.cli.language.catalogue import heading, is_english, label, label_in, say, say_in
 from hai_client.cli.language.words import ago, duration, files, size, state_word
 from hai_client.cli.language.words import runs as counted_runs
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from hai_client.wire.explain import ForecastCost
 
 _LABEL = 12
+#: Fields with more words than their definition has.
+_SHOWN = frozenset({"retries"})
 #: By how a run has left: the words for it and their colour.
 _SAVED: Mapping[str, tuple[Callable[[], str], str | None]] = {
     "saved": (lambda: say("yes"), None),
@@ -192,7 +195,16 @@ def _facts(task: Task) -> Iterator[tuple[str, str]]:
         yield label("Signal"), task.signal
     if task.job_state:
         yield label("Its state"), task.job_state
+    yield from _asked_facts(task)
     yield from _command_facts(task)
+
+
+def _asked_facts(task: Task) -> Iterator[tuple[str, str]]:
+    """Yield the fields that are shown by their definition alone, where they say something."""
+    for field in ASKED_FIELDS:
+        value = getattr(task, field.name)
+        if field.name not in _SHOWN and value != field.default:
+            yield field.label(), field.text(value)
 
 
 def _command_facts(task: Task) -> Iterator[tuple[str, str]]:

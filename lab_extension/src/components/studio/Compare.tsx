@@ -3,6 +3,7 @@
 import { useEffect, useState, type JSX } from 'react';
 import { sentenceOf } from '../../api/request';
 import type { ITaskDetail } from '../../api/types';
+import { askedFacts } from '../../text/asked';
 import { joinCommand } from '../../text/commandLine';
 import { duration, environmentText, moment, percent, size, snapshotText } from '../../text/format';
 import { priorityOf, stateLabel } from '../../text/words';
@@ -36,6 +37,7 @@ export function factsOf(task: ITaskDetail): [string, string][] {
         .map(([name, value]) => `${name}=${value}`)
         .join('\n') || '–'
     ],
+    ...askedFacts(task, { all: true }),
     [trans.__('Submitted'), time(task.submitted_at)],
     [trans.__('Ended'), time(task.ended_at)],
     [trans.__('Running time'), duration(task.served_s)],

@@ -1,8 +1,10 @@
 /** The form itself: fields with what is wrong beside them. */
 
-import { useState, type JSX } from 'react';
+import { Fragment, useState, type JSX } from 'react';
 import { PRIORITIES, PROFILES } from '../../api/constants';
 import type { IOwnQuota, PriorityChoice, ProfileName } from '../../api/types';
+import type { AskedName, IAskedField } from '../../text/asked';
+import { ASKED_FIELDS } from '../../text/askedFields';
 import { duration } from '../../text/format';
 import { priorityLabel } from '../../text/words';
 import { SelectField, TextField, type ITextOptions } from '../fields';
@@ -24,6 +26,11 @@ const PROFILE_WORDS: Record<ProfileName, () => string> = {
   slurm: () => trans.__('As Slurm: SIGUSR1, requeue'),
   kill: () => trans.__('Not at all: it is killed')
 };
+
+/** Whether a field stands above the fold. */
+function isAbove(field: IAskedField): boolean {
+  return field.name === 'retries';
+}
 
 export interface ISubmitFormProps {
   values: IFormValues;
@@ -51,9 +58,45 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
       {...options}
     />
   );
+  const asked = (field: IAskedField): JSX.Element => {
+    const name = field.name as AskedName;
+    const common = { name, label: field.label(), hint: field.help() };
+    if (field.kind === 'flag') {
+      return (
+        <label key={name} className="hai-Check">
+          <input
+            type="checkbox"
+            name={name}
+            checked={values[name] !== ''}
+            onChange={event => set(name, event.target.checked ? 'on' : '')}
+          />
+          {`${field.label()}: ${field.help()}`}
+        </label>
+      );
+    }
+    return field.kind === 'word' ? (
+      <SelectField
+        key={name}
+        {...common}
+        value={values[name]}
+        error={errors[name]}
+        options={['', ...field.words].map(word => ({ value: word, label: word }))}
+        onChange={value => set(name, value)}
+      />
+    ) : (
+      <Fragment key={name}>
+        {text(name, field.label(), {
+          ...(field.kind === 'number' ? { inputMode: 'numeric' } : {}),
+          placeholder: typeof field.default === 'string' ? field.default : trans.__('none'),
+          hint: field.help()
+        })}
+      </Fragment>
+    );
+  };
   const groups = context.policy?.groups ?? [values.group];
   const hasMoreErrors = (
     [
+      ...ASKED_FIELDS.filter(field => !isAbove(field)).map(field => field.name),
       'environment',
       'env',
       'cwd',
@@ -124,11 +167,7 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
           placeholder: trans.__('none'),
           hint: trans.__('Such as 90m or 12h; it is stopped then.')
         })}
-        {text('retries', trans.__('Retries'), {
-          inputMode: 'numeric',
-          placeholder: trans.__('none'),
-          hint: trans.__('How often it starts again if its command fails.')
-        })}
+        {ASKED_FIELDS.filter(isAbove).map(asked)}
       </div>
       <details
         className="hai-SubmitForm-more"
@@ -203,6 +242,7 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
           </label>
         )}
         {errors.snapshot !== undefined && <Notice kind="error">{errors.snapshot}</Notice>}
+        {ASKED_FIELDS.filter(field => !isAbove(field)).map(asked)}
         <label className="hai-Check">
           <input
             type="checkbox"

@@ -1,7 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { aTask } from '../../testing/fakes';
 import { againOf, replaceQuestion, requestOf, withKept } from './again';
 import { readForm, type IFormContext } from './form';
+
+vi.mock(import('../../text/askedFields'), async original => {
+  const real = await original();
+  return { ...real, SUBMIT_FIELDS: [...real.SUBMIT_FIELDS, 'niceness'] as never };
+});
 
 const CONTEXT: IFormContext = { policy: null, quota: [] };
 const CODE = { digest: 'd1', commit: 'c1', dirty: true, files: 3, size: 10 };
@@ -47,6 +52,14 @@ describe('a task that is submitted again', () => {
     const { task, errors } = readForm(again.values, CONTEXT);
     expect(errors).toEqual({});
     expect({ ...withKept(task!, again), hold: undefined }).toEqual({ ...requestOf(old), hold: undefined });
+  });
+
+  it('keeps a field that the form has none for, as a later version may bring', () => {
+    const nice = { ...old, niceness: 3 } as typeof old;
+    const again = againOf(nice, CONTEXT);
+    const { task } = readForm(again.values, CONTEXT);
+    expect(requestOf(nice)).toHaveProperty('niceness', 3);
+    expect(withKept(task!, again)).toHaveProperty('niceness', 3);
   });
 
   it('drops what belongs to what was changed', () => {

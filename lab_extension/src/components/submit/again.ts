@@ -1,11 +1,12 @@
 /** A task that was submitted before, as a new submission. Pure functions. */
 
 import type { ITaskDetail, ITaskSubmit } from '../../api/types';
+import { SUBMIT_FIELDS } from '../../text/askedFields';
 import { joinCommand } from '../../text/commandLine';
 import { trans } from '../../text/translate';
 import type { IQuestion } from '../host';
 import { isWaiting } from '../../text/words';
-import { initialValues, type IFormContext, type IFormValues } from './form';
+import { initialValues, typedValues, type IFormContext, type IFormValues } from './form';
 
 /** What the form opens with, and what it has no fields for. */
 export interface IAgain {
@@ -18,30 +19,19 @@ function environmentOf({ environment, haienv }: ITaskDetail): string | null {
   return haienv === null ? environment : haienv.latest ? haienv.name : `${haienv.name}@${haienv.generation}`;
 }
 
-/** The request that the task was made from. Where it saves is not taken over: two tasks must not share that folder. */
+/** Fields of a submission that a further one does not take over: two tasks must not save in the same folder. */
+const NOT_AGAIN: readonly string[] = ['checkpoint_dir', 'hold', 'take_snapshot'];
+
+/** The request that the task was made from. */
 export function requestOf(task: ITaskDetail): ITaskSubmit {
   const { snapshot } = task;
+  const same = SUBMIT_FIELDS.filter(name => name in task && !NOT_AGAIN.includes(name));
   return {
-    name: task.name,
-    command: task.command,
-    cwd: task.cwd,
-    nodes: task.nodes,
-    gpus: task.gpus,
-    ranks_per_node: task.ranks_per_node,
-    priority: task.priority,
-    group: task.group,
+    ...(Object.fromEntries(
+      same.map(name => [name, task[name as keyof ITaskDetail]])
+    ) as unknown as ITaskSubmit),
     environment: environmentOf(task),
     env_latest: task.haienv?.latest ?? false,
-    env: task.env,
-    profile: task.profile,
-    signal: task.signal,
-    watch: task.watch,
-    grace_s: task.grace_s,
-    time_limit_s: task.time_limit_s,
-    retries: task.retries,
-    retry_backoff_s: task.retry_backoff_s,
-    retry_exit_codes: task.retry_exit_codes,
-    tags: task.tags,
     snapshot:
       snapshot === null ? null : { digest: snapshot.digest, commit: snapshot.commit, dirty: snapshot.dirty }
   };
@@ -65,7 +55,7 @@ export function againOf(task: ITaskDetail, context: IFormContext): IAgain {
     group: task.group,
     grace_s: seconds(task.grace_s),
     time_limit_s: seconds(task.time_limit_s),
-    retries: task.retries === 0 ? '' : String(task.retries),
+    ...typedValues(task),
     profile: task.profile,
     signal: task.signal ?? '',
     watch: task.watch.join('\n'),
@@ -73,17 +63,9 @@ export function againOf(task: ITaskDetail, context: IFormContext): IAgain {
     // It runs in the very generation that it had.
     freeze: false
   };
-  const { env_latest, retry_backoff_s, retry_exit_codes, tags, snapshot } = asked;
-  return {
-    values,
-    kept: {
-      ...(env_latest === undefined ? {} : { env_latest }),
-      ...(retry_backoff_s === undefined ? {} : { retry_backoff_s }),
-      ...(retry_exit_codes === undefined ? {} : { retry_exit_codes }),
-      ...(tags === undefined ? {} : { tags }),
-      ...(snapshot === undefined ? {} : { snapshot })
-    }
-  };
+  // What the form has fields for is read from these; `snapshot` is another question there.
+  const kept = Object.entries(asked).filter(([name]) => !(name in values) || name === 'snapshot');
+  return { values, kept: Object.fromEntries(kept) };
 }
 
 /** What is sent: what the form says, and what it has no fields for as far as that still fits. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { IOwnQuota, IPolicy } from '../../api/types';
 import { aLength, aQuota } from '../../testing/fakes';
+import { SUBMIT_FIELDS } from '../../text/askedFields';
 import { initialValues, readForm, serverErrors, type IFormContext, type IFormValues } from './form';
 
 const policy: IPolicy = {
@@ -34,6 +35,18 @@ function values(given: Partial<IFormValues> = {}): IFormValues {
 }
 
 describe('the submit form', () => {
+  it('has every field of a submission, or leaves it to the command line', () => {
+    const form = values();
+    expect(SUBMIT_FIELDS.filter(name => !(name in form))).toEqual([
+      'checkpoint_dir',
+      'tags',
+      'retry_backoff_s',
+      'retry_exit_codes',
+      'env_latest',
+      'take_snapshot'
+    ]);
+  });
+
   it('opens with a task that can be sent as it is', () => {
     const { task, errors } = readForm(values(), context);
     expect(errors).toEqual({});

@@ -1,6 +1,6 @@
 /** The submit form as values: what is typed, what is wrong with it, what is sent. Pure functions. */
 
-import { MAX_RANKS_PER_NODE, MAX_RETRIES, NAME_LENGTH, TASK_NAME_PATTERN } from '../../api/constants';
+import { MAX_RANKS_PER_NODE, NAME_LENGTH, TASK_NAME_PATTERN } from '../../api/constants';
 import type { ISubmitDefaults } from '../../api/extension';
 import type {
   IFieldError,
@@ -10,12 +10,14 @@ import type {
   PriorityChoice,
   ProfileName
 } from '../../api/types';
+import { readAsked, typedAsked, type AskedName, type Said } from '../../text/asked';
+import { ASKED_DEFAULTS, ASKED_FIELDS } from '../../text/askedFields';
 import { duration } from '../../text/format';
 import { joinCommand, parseDuration, parseEnv, splitCommand } from '../../text/commandLine';
 import { trans } from '../../text/translate';
 
 /** What the fields hold; the keys are the names of the fields and of the wire. */
-export interface IFormValues {
+export interface IFormValues extends Record<AskedName, string> {
   name: string;
   command: string;
   cwd: string;
@@ -26,7 +28,6 @@ export interface IFormValues {
   group: string;
   grace_s: string;
   time_limit_s: string;
-  retries: string;
   profile: ProfileName;
   signal: string;
   watch: string;
@@ -71,7 +72,7 @@ export function initialValues(defaults: ISubmitDefaults, context: IFormContext):
     group: groups.includes('training') ? 'training' : (groups[0] ?? 'training'),
     grace_s: '',
     time_limit_s: '',
-    retries: '',
+    ...typedValues(ASKED_DEFAULTS),
     profile: 'auto',
     signal: '',
     watch: '',
@@ -104,7 +105,7 @@ export function readForm(
   context: IFormContext
 ): { task: ITaskSubmit | null; errors: FormErrors } {
   const errors: FormErrors = {};
-  const take = <T>(field: FieldName, read: () => T, otherwise: T): T => {
+  const take: Take = (field, read, otherwise) => {
     try {
       return read();
     } catch (error) {
@@ -131,8 +132,8 @@ export function readForm(
       .filter(path => path !== ''),
     grace_s: take('grace_s', () => readGrace(values.grace_s, values.group, context.policy), null),
     time_limit_s: take('time_limit_s', () => readLimit(values.time_limit_s), null),
-    retries: take('retries', () => readRetries(values.retries), 0),
-    hold: values.hold
+    hold: values.hold,
+    ...readAskedFields(values, take)
   };
   return Object.keys(errors).length === 0 ? { task, errors } : { task: null, errors };
 }
@@ -224,12 +225,22 @@ function readRanksPerNode(text: string): number | 'gpu' | null {
   return each;
 }
 
-function readRetries(text: string): number {
-  const retries = text.trim() === '' ? 0 : wholeNumber(text);
-  if (retries === null || retries > MAX_RETRIES) {
-    throw new Error(`Leave it empty for none, or give a whole number up to ${MAX_RETRIES}.`);
-  }
-  return retries;
+/** What is typed for the fields that need nothing but their definition. */
+export function typedValues(values: Record<AskedName, Said>): Record<AskedName, string> {
+  return Object.fromEntries(
+    ASKED_FIELDS.map(field => [field.name, typedAsked(field, values[field.name])])
+  ) as Record<AskedName, string>;
+}
+
+type Take = <T>(field: FieldName, read: () => T, otherwise: T) => T;
+
+function readAskedFields(values: IFormValues, take: Take): Pick<ITaskSubmit, AskedName> {
+  return Object.fromEntries(
+    ASKED_FIELDS.map(field => [
+      field.name,
+      take(field.name, () => readAsked(field, values[field.name]), field.default as Said)
+    ])
+  );
 }
 
 /** null: it is not a whole number. */

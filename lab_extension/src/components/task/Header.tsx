@@ -4,6 +4,7 @@ import type { JSX, ReactNode } from 'react';
 import type { TaskAction } from '../../api/client';
 import { PRIORITIES } from '../../api/constants';
 import type { ITaskDetail, IWhatIf, PriorityChoice } from '../../api/types';
+import { askedFacts } from '../../text/asked';
 import { shownCommand } from '../../text/batch';
 import {
   between,
@@ -151,6 +152,11 @@ export function Header(props: IHeaderProps): JSX.Element {
           )}
         </Fact>
         {task.job_state !== null && <Fact label={trans.__('Job says')}>{task.job_state}</Fact>}
+        {askedFacts(task).map(([label, text]) => (
+          <Fact key={label} label={label}>
+            {text}
+          </Fact>
+        ))}
         <Fact label={trans.__('Command')} wide>
           <code
             title={

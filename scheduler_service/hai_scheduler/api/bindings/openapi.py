@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
-from pydantic import BaseModel
-from pydantic.json_schema import JsonSchemaMode, models_json_schema
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
 from hai_scheduler import __version__
-from hai_scheduler.api.bindings.catalogue import models_in
+from hai_scheduler.api.bindings.catalogue import parts_of
 from hai_scheduler.api.bindings.comments import comments_of
 from hai_scheduler.api.server.problems import CODES, CONTENT_TYPE
 from hai_scheduler.api.server.route import OPEN, RUN, RawBytes, Route, YamlText
 from hai_scheduler.api.wire import shapes
-from hai_scheduler.api.wire.base import Input
+from hai_scheduler.api.wire.base import Output
 from hai_scheduler.api.wire.problem import Problem
+from hai_scheduler.api.wire.values import adapter_of, is_body, wire_name
 
 _REF: Final = "#/components/schemas/{model}"
 
@@ -105,7 +107,7 @@ def _security(route: Route) -> list[dict[str, list[str]]]:
     return [{"runToken": []}] if route.access == RUN else [{"hubToken": [route.access]}]
 
 
-def _body_content(body: type[Input | YamlText | RawBytes]) -> dict[str, Any]:
+def _body_content(body: type) -> dict[str, Any]:
     if issubclass(body, RawBytes):
         return {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
     if issubclass(body, YamlText):
@@ -178,26 +180,39 @@ def _header_parameters(route: Route) -> Iterable[dict[str, Any]]:
         yield {"name": name, "in": "header", "description": meaning, "schema": shapes.HEADERS[name]}
 
 
-def _ref(model: type[BaseModel]) -> dict[str, str]:
-    return {"$ref": _REF.format(model=model.__name__)}
+def _ref(model: type) -> dict[str, str]:
+    return {"$ref": _REF.format(model=wire_name(model))}
 
 
-def _mode(model: type[BaseModel]) -> JsonSchemaMode:
-    """Return the mode of a model's schema: inputs as they are read, outputs as they are written."""
-    return "validation" if issubclass(model, Input) else "serialization"
+def _mode(model: type) -> JsonSchemaMode:
+    """Return the mode of a body's schema: inputs as they are read, outputs as they are written."""
+    return "serialization" if issubclass(model, Output) else "validation"
+
+
+class _WireNames(GenerateJsonSchema):
+    """Names the schemas of dataclasses as the interface does."""
+
+    def __init__(self, names: dict[str, str], **options: Any) -> None:
+        super().__init__(**options)
+        self._names = names
+
+    def normalize_name(self, name: str) -> str:
+        """Return the name of a definition; pydantic calls this with the name of a class."""
+        return super().normalize_name(self._names.get(name, name))
 
 
 def _schemas(routes: Sequence[Route]) -> dict[str, Any]:
-    models: dict[str, type[BaseModel]] = {Problem.__name__: Problem}
-    for route in routes:
-        for model in (route.body, route.answer, *route.messages.values()):
-            if model is not None and issubclass(model, BaseModel):
-                models[model.__name__] = model
-    _, schema = models_json_schema([(model, _mode(model)) for model in models.values()], ref_template=_REF)
+    roots = {Problem, *(model for route in routes for model in (route.body, route.answer, *route.messages.values()))}
+    by_name = _all_models(model for model in roots if is_body(model))
+    names = {model.__name__: name for name, model in by_name.items()}
+    _, schema = TypeAdapter.json_schemas(
+        [(name, _mode(model), adapter_of(model)) for name, model in by_name.items()],
+        ref_template=_REF,
+        schema_generator=partial(_WireNames, names),  # type: ignore[arg-type]  # it is called like the class
+    )
     schemas: dict[str, Any] = schema["$defs"]
-    by_name = _all_models(models.values())
     for name, one in schemas.items():
-        if issubclass(by_name[name], Input):
+        if _mode(by_name[name]) == "validation":
             shapes.without_nul(one)
         for field, comment in comments_of(by_name[name]).items():
             if field in one.get("properties", {}):
@@ -205,15 +220,13 @@ def _schemas(routes: Sequence[Route]) -> dict[str, Any]:
     return dict(sorted(schemas.items()))
 
 
-def _all_models(models: Iterable[type[BaseModel]]) -> dict[str, type[BaseModel]]:
-    """Return these models and all models that their fields name, by name."""
-    found: dict[str, type[BaseModel]] = {}
+def _all_models(models: Iterable[type]) -> dict[str, type]:
+    """Return these bodies and all that their fields name, by name."""
+    found: dict[str, type] = {}
     waiting = list(models)
     while waiting:
         model = waiting.pop()
-        if model.__name__ in found:
-            continue
-        found[model.__name__] = model
-        for field in model.model_fields.values():
-            waiting += models_in(field.annotation)
+        if wire_name(model) not in found:
+            found[wire_name(model)] = model
+            waiting += parts_of(model)
     return found

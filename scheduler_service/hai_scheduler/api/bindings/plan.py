@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pydantic import BaseModel
-
-from hai_scheduler.api.bindings import constants, python, typescript
+from hai_scheduler.api.bindings import asked, constants, python, typescript
 from hai_scheduler.api.bindings.catalogue import Model, read
 from hai_scheduler.api.wire import (
     audit,
@@ -32,10 +30,12 @@ from hai_scheduler.api.wire import (
     storage,
     tasks,
 )
+from hai_scheduler.service.tasks.asked_fields import asked_fields
+from hai_scheduler.service.tasks.submission import Submission
 
 #: Answers and bodies that the client knows; models that they refer to are written too.
-CLIENT: Final[Sequence[type[BaseModel]]] = (
-    tasks.TaskSubmit,
+CLIENT: Final[Sequence[type]] = (
+    Submission,
     tasks.TaskDetail,
     tasks.TaskPage,
     runs.RunList,
@@ -79,9 +79,9 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     notifications.NotificationPage,
 )
 #: The same for the panel.
-PANEL: Final[Sequence[type[BaseModel]]] = (
+PANEL: Final[Sequence[type]] = (
     problem.Problem,
-    tasks.TaskSubmit,
+    Submission,
     tasks.TaskDetail,
     tasks.TaskPage,
     logs.LogPage,
@@ -140,6 +140,7 @@ ASKED: Final = frozenset({("QuotaOut", "limit"), ("OwnQuota", "limit")})
 
 _BY: Final = "Written by `make reference` from the models of the service: change those, not this."
 _CONSTANTS: Final = "Words, numbers and patterns that the service, the client and the panel have in common."
+_ASKED: Final = "Fields of a submission that are asked for, and shown, by their definition alone."
 _FIELDS: Final = f"""{_BY} Times are aware
 datetimes; lengths of time are seconds in fields that end in `_s`; states, priorities, kinds and reasons are the plain
 words of the wire."""
@@ -148,7 +149,7 @@ words of the wire."""
 _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "schema": (
         "Bodies that the service sends and accepts, as frozen dataclasses.",
-        ("tasks", "runs", "logs", "events", "cluster", "overview", "quota"),
+        ("code_snapshots", "submission", "tasks", "runs", "logs", "events", "cluster", "overview", "quota"),
     ),
     "explain": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain",)),
     "metrics": ("The metrics of tasks, as frozen dataclasses.", ("metrics",)),
@@ -197,7 +198,11 @@ def _client() -> dict[str, str]:
         )
         for home, (title, of) in _MODULES.items()
     }
-    return {**found, "client/hai_client/constants.py": constants.in_python(f"{_CONSTANTS}\n\n{_BY}")}
+    return {
+        **found,
+        "client/hai_client/constants.py": constants.in_python(f"{_CONSTANTS}\n\n{_BY}"),
+        "client/hai_client/cli/language/asked_fields.py": asked.in_python(f"{_ASKED}\n\n{_BY}", asked_fields()),
+    }
 
 
 def _home(model: Model) -> str:
@@ -217,4 +222,5 @@ def _panel() -> dict[str, str]:
     return {
         "lab_extension/src/api/constants.ts": constants.in_typescript(f"{_CONSTANTS} {_BY}"),
         "lab_extension/src/api/types.ts": "\n".join(types),
+        "lab_extension/src/text/askedFields.ts": asked.in_typescript(f"{_ASKED} {_BY}", asked_fields()),
     }

@@ -12,11 +12,9 @@ from hai_scheduler.api.wire.cluster import (
     GroupOverview,
     LaterTask,
     MarkPreviewOut,
-    MeanUseOut,
     MovedTask,
     NodeOut,
     NodeTask,
-    PreviewTask,
 )
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
@@ -30,21 +28,14 @@ from hai_scheduler.service.shared.caller import Caller
 
 def node_out(facts: NodeFacts, caller: Caller) -> NodeOut:
     """Return the model of a node. Of other users' tasks it has no names."""
-    view, node = facts.view, facts.view.node
-    return NodeOut(
-        name=node.name,
-        group=node.group,
-        leaf=node.leaf,
-        zone=node.zone,
-        gpus=node.gpus,
-        ready=node.ready,
-        mark=node.mark.value,
+    view = facts.view
+    return NodeOut.of(
+        view.node,
         task_id=view.only.task_id if view.only else None,
         user=view.only.user if view.only else None,
         gpus_free=view.gpus_free,
         tasks=[_node_task(holder, facts, caller) for holder in view.holders],
-        orphan=node.orphan,
-        state=facts.word.value,
+        state=facts.word,
         reason=facts.reason,
         since=facts.since,
         by=facts.by,
@@ -57,17 +48,15 @@ def _node_task(holder: NodeHolder, facts: NodeFacts, caller: Caller) -> NodeTask
     run = None if task is None else task.live_run
     if task is None or run is None:
         return NodeTask(task_id=holder.task_id, user=holder.user, gpus=list(holder.gpus))
-    return NodeTask(
-        task_id=holder.task_id,
-        user=holder.user,
-        gpus=list(holder.gpus),
+    return NodeTask.of(
+        holder,
         name=task.name if caller.may_see(task.user) else "",
         run=run.number,
-        priority=run.priority,  # type: ignore[arg-type]  # the model reads a level by its name
+        priority=run.priority,
         phase=_phase(run),
         running_since=run.running_at,
         deadline=None if run.notice is None else run.notice.deadline,
-        use=None if use is None else MeanUseOut.model_validate(use),
+        use=use,
     )
 
 
@@ -85,29 +74,13 @@ def cluster_out(view: ClusterView, standstill: str | None) -> ClusterOut:
 
 def preview_out(say: Language, preview: MarkPreview) -> MarkPreviewOut:
     """Return the model of a preview, which admins alone read."""
-    return MarkPreviewOut(
-        at=preview.at,
-        nodes=list(preview.nodes),
-        mark=preview.mark.value,  # type: ignore[arg-type]  # only these two are asked for
+    return MarkPreviewOut.of(
+        preview,
         sentence=sentence_of_preview(say, preview),
-        displaced=[
-            DisplacedTask(
-                **_task(one.task),
-                node_names=list(one.nodes),
-                away_by=one.away_by,
-                goes_on_at=one.goes_on_at,
-                goes_on_nodes=list(one.goes_on_nodes),
-                ends=one.ends,
-            )
-            for one in preview.displaced
-        ],
-        staying=[PreviewTask(**_task(task)) for task in preview.staying],
-        moved=[MovedTask(**_task(one.task), at=one.at, beneficiary=one.beneficiary) for one in preview.moved],
-        later=[LaterTask(**_task(one.task), without=one.without, with_mark=one.with_mark) for one in preview.later],
-        later_left_out=preview.later_left_out,
-        empty_by=preview.empty_by,
-        computed_until=preview.computed_until,
-        step_s=preview.step.total_seconds(),
+        displaced=[DisplacedTask.of(one, **_task(one.task), node_names=one.nodes) for one in preview.displaced],
+        staying=[_task(task) for task in preview.staying],
+        moved=[MovedTask.of(one, **_task(one.task)) for one in preview.moved],
+        later=[LaterTask.of(one, **_task(one.task)) for one in preview.later],
         assumptions=_assumptions(say, preview),
     )
 

@@ -8,30 +8,14 @@ from hai_scheduler.api.wire.environments import (
     BuildSubmit,
     EnvironmentDetail,
     EnvironmentOut,
-    EnvironmentPut,
     HaienvFacts,
 )
-from hai_scheduler.core.workspace.builds import BuildVerb, EnvironmentBuild, owner_of
+from hai_scheduler.core.workspace.builds import EnvironmentBuild, owner_of
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.haienvs import HaienvDetail, ListedHaienv
 from hai_scheduler.service.shared.versions import version_of
 from hai_scheduler.service.workspace.named_environments import Listed
 from hai_scheduler.service.workspace.pinning import IMAGES
-
-
-def environment_of(name: str, body: EnvironmentPut) -> Environment:
-    """Return the environment that a client writes."""
-    return Environment(
-        name=name,
-        image=body.image,
-        python=body.python,
-        variables=dict(body.variables),
-        subjects=frozenset(body.subjects),
-        description=body.description,
-        default=body.default,
-        machine=body.machine,
-        glibc=body.glibc,
-    )
 
 
 def stored_out(environment: Environment) -> EnvironmentOut:
@@ -42,28 +26,20 @@ def stored_out(environment: Environment) -> EnvironmentOut:
 def environment_out(listed: Listed, warnings: Sequence[str] = ()) -> EnvironmentOut:
     """Return the model of an environment."""
     found = listed.environment
-    return EnvironmentOut(
+    return EnvironmentOut.of(
+        found,
         kind="image",
-        name=found.name,
         full_name=f"{IMAGES}{found.name}",
-        image=found.image,
-        python=found.python,
-        variables=dict(found.variables),
         subjects=sorted(found.subjects),
-        description=found.description,
-        default=found.default,
         chosen=listed.chosen,
         version=version_of(found),
-        machine=found.machine,
-        glibc=found.glibc,
-        warnings=list(warnings),
+        warnings=warnings,
     )
 
 
 def haienv_out(found: ListedHaienv, owners: Collection[str]) -> EnvironmentOut:
     """Return the model of an environment; `owners` are those for whom the caller may build."""
     owner = owner_of(found.name)
-    facts = {name: getattr(found, name) for name in HaienvFacts.model_fields if name not in ("owner", "may_build")}
     return EnvironmentOut(
         kind="haienv",
         name=found.name,
@@ -75,7 +51,7 @@ def haienv_out(found: ListedHaienv, owners: Collection[str]) -> EnvironmentOut:
         description="",
         default=False,
         chosen=False,
-        haienv=HaienvFacts.model_validate({**facts, "owner": owner, "may_build": owner in owners}),
+        haienv=HaienvFacts.of(found, owner=owner, may_build=owner in owners),
     )
 
 
@@ -91,16 +67,5 @@ def detail_out(found: Listed | HaienvDetail, owners: Collection[str]) -> Environ
 
 def build_of(name: str, body: BuildSubmit) -> EnvironmentBuild:
     """Return the build of an environment, by its full name, that a client asks for."""
-    return EnvironmentBuild(
-        verb=BuildVerb(body.verb),
-        environment=name,
-        extend=body.extend,
-        python=body.python,
-        kernel=body.kernel,
-        description=body.description,
-        requirements=tuple(one.strip() for one in body.requirements),
-        generation=body.generation,
-        groups=tuple(body.groups),
-        users=tuple(body.users),
-        everyone=body.everyone,
-    )
+    requirements = tuple(one.strip() for one in body.requirements)
+    return EnvironmentBuild(**dict(body) | {"requirements": requirements}, environment=name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hai_scheduler.api.convert.levels import level_name
 from hai_scheduler.api.convert.tasks import holder_out, verdict_out
 from hai_scheduler.api.wire.explain import (
     DecisionOut,
@@ -50,79 +49,43 @@ def explain_out(found: Explanation, caller: Caller, now: datetime) -> ExplainOut
 
 
 def _share(share: UserShare, say: Language) -> GroupShareOut:
-    return GroupShareOut(
-        user=share.user,
-        node_group=share.node_group,
+    return GroupShareOut.of(
+        share,
         given=None if share.given is None else round(share.given, 4),
-        weight=share.weight,
-        weights=share.weights,
         entitled=round(share.entitled, 4),
-        users_before=share.users_before,
         sentence=share_sentence(say, share),
     )
 
 
 def _what_if(change: WhatIf, task: Task, caller: Caller, now: datetime) -> WhatIfOut:
-    return WhatIfOut(
-        kind=change.kind.value,
-        sentence=what_would(caller.say, change, task, now),
-        priority=None if change.priority is None else level_name(change.priority),
-        nodes=change.nodes,
-        gpus=change.gpus,
-        limit=change.limit,
-        subject=change.subject,
-        starts_now=change.starts_now,
-        starts_by=change.starts_by,
-        suspends=[holder_out(holder, caller) for holder in change.suspends],
-    )
+    suspends = [holder_out(holder, caller) for holder in change.suspends]
+    return WhatIfOut.of(change, sentence=what_would(caller.say, change, task, now), suspends=suspends)
 
 
 def decision_out(say: Language, event: HistoryEvent) -> DecisionOut:
     """Return the model of a line of the decision log."""
-    return DecisionOut(
-        seq=event.seq,
-        at=event.at,
-        kind=event.kind,
-        actor=event.actor,
-        sentence=sentence_of_event(say, event),
-        data=dict(event.data),
-    )
+    return DecisionOut.of(event, sentence=sentence_of_event(say, event))
 
 
 def forecast_out(found: Forecast, caller: Caller) -> ForecastOut:
     """Return the model of a forecast."""
     starts = found.starts_at
-    return ForecastOut(
+    return ForecastOut.of(
+        found,
         task_id=None if found.hypothetical else found.task.id,
-        outcome=found.outcome.value,
         sentence=sentence_of_forecast(caller.say, found),
-        at=found.at,
-        starts_at=starts,
         starts_in_s=None if starts is None else max(0.0, (starts - found.at).total_seconds()),
-        nodes=list(found.nodes),
-        gpus=[list(each) for each in found.gpus if each],
+        gpus=[each for each in found.gpus if each],
         suspends=[_cost(cost, caller) for cost in found.suspends],
         cost_s=sum((cost.unsaved + cost.switch).total_seconds() for cost in found.suspends),
         verdict=None if found.verdict is None else verdict_out(found.verdict, caller, found.at),
         assumptions=[
-            ForecastAssumption(name=one.name, sentence=assumption_text(caller.say, one), tasks=dict(one.tasks))
-            for one in found.assumptions
+            ForecastAssumption.of(one, sentence=assumption_text(caller.say, one)) for one in found.assumptions
         ],
-        horizon_s=found.horizon.total_seconds(),
-        computed_until=found.computed_until,
-        plans=found.plans,
     )
 
 
 def _cost(cost: Cost, caller: Caller) -> ForecastCost:
-    return ForecastCost(
-        task_id=cost.task.id,
-        name=cost.task.name if caller.may_see(cost.task.user) else "",
-        user=cost.task.user,
-        priority=level_name(cost.priority),
-        nodes=cost.nodes,
-        gpus=cost.task.gpus,
-        at=cost.at,
-        unsaved_s=cost.unsaved.total_seconds(),
-        switch_s=cost.switch.total_seconds(),
-    )
+    task = cost.task
+    name = task.name if caller.may_see(task.user) else ""
+    return ForecastCost.of(cost, task_id=task.id, name=name, user=task.user, gpus=task.gpus)

@@ -6,7 +6,6 @@ import binascii
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from hai_scheduler.api.convert.levels import level_name
 from hai_scheduler.api.convert.tasks import progress_out
 from hai_scheduler.api.wire.metrics import (
     ClusterUseOut,
@@ -22,6 +21,7 @@ from hai_scheduler.api.wire.metrics import (
 from hai_scheduler.core.metrics.codes import BadChunk
 from hai_scheduler.core.metrics.series import OWN, Point, Spread, unit_of
 from hai_scheduler.core.metrics.series_piece import SeriesPiece, in_order, read_piece
+from hai_scheduler.core.model.priority import level_name
 from hai_scheduler.service.metrics.job_reports import JobReport
 from hai_scheduler.service.metrics.now import HolderNow, HoldersNow
 from hai_scheduler.service.metrics.reading import RunPoints, TaskPoints
@@ -107,12 +107,10 @@ def series_out(series: TaskPoints) -> TaskSeriesOut:
 
 def _run_out(series: RunPoints) -> RunSeriesOut:
     run, nodes = series.run, series.run.nodes
-    return RunSeriesOut(
+    return RunSeriesOut.of(
+        run,
         run=run.number,
-        started_at=run.started_at,
-        running_at=run.running_at,
         noticed_at=None if run.notice is None else run.notice.at,
-        ended_at=run.ended_at,
         ranks=[_rank_out(rank, nodes[rank], points) for rank, points in series.ranks.items()],
     )
 

@@ -34,13 +34,9 @@ def change_of(body: NotificationRulesPut) -> RulesChange:
 def rules_out(say: Language, view: RulesView) -> NotificationRulesOut:
     """Return the model of a user's rules."""
     rules = view.rules
-    return NotificationRulesOut(
-        rules=[
-            NotificationRule.model_validate({"kind": kind.value, "channels": sorted(rules.of(kind))}) for kind in RULED
-        ],
-        waits_longer_s=rules.waits_longer.total_seconds(),
-        mail=rules.mail,
-        webhook=rules.webhook,
+    return NotificationRulesOut.of(
+        rules,
+        rules=[NotificationRule(kind=kind, channels=sorted(rules.of(kind))) for kind in RULED],  # type: ignore[arg-type]
         webhook_secret=view.new_secret,
         channels=[_channel(say, one) for one in view.channels],
     )
@@ -48,32 +44,15 @@ def rules_out(say: Language, view: RulesView) -> NotificationRulesOut:
 
 def _channel(say: Language, view: ChannelView) -> NotificationChannel:
     missing = None if view.missing is None else say(f"channel.{view.missing}")
-    return NotificationChannel(name=view.name, missing=missing, error=view.error, error_at=view.error_at)
+    return NotificationChannel.of(view, missing=missing)
 
 
 def notification_out(say: Language, notification: Notification, deliveries: Sequence[Delivery]) -> NotificationOut:
     """Return the model of a notification."""
-    return NotificationOut(
-        id=notification.id,
-        kind=notification.kind.value,
-        at=notification.at,
-        task_id=notification.task_id,
-        sentence=notification.sentence,
-        params=dict(notification.params),
+    return NotificationOut.of(
+        notification,
         text=text_of(say, notification),
-        lines=list(notification.lines),
-        read=notification.read,
-        deliveries=[
-            DeliveryOut(
-                channel=one.channel,
-                state=one.state.value,
-                attempts=one.attempts,
-                ended_at=one.ended_at,
-                error=one.error,
-                digest=one.digest is not None,
-            )
-            for one in deliveries
-        ],
+        deliveries=[DeliveryOut.of(one, digest=one.digest is not None) for one in deliveries],
     )
 
 

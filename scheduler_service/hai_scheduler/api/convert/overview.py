@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from hai_scheduler.api.convert.levels import choice_of
 from hai_scheduler.api.wire.cluster import GroupOverview, LevelCount
 from hai_scheduler.api.wire.overview import (
     EndedCount,
@@ -18,6 +17,7 @@ from hai_scheduler.api.wire.overview import (
     UseNowOut,
 )
 from hai_scheduler.core.explaining.short import ShortWait
+from hai_scheduler.core.model.priority import choice_of
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.sentences.catalogue import Language
@@ -60,13 +60,10 @@ def overview_out(overview: Overview, standstill: str | None) -> OverviewOut:
 
 
 def _now(now: UseNow) -> UseNowOut:
+    levels = ("held", "starting", "useful", "idle", "leaving")
     return UseNowOut(
         nodes=now.nodes,
-        held=round(now.held, 3),
-        starting=round(now.starting, 3),
-        useful=round(now.useful, 3),
-        idle=round(now.idle, 3),
-        leaving=round(now.leaving, 3),
+        **{name: round(getattr(now, name), 3) for name in levels},
         occupancy=_share(now.held, now.nodes),
         useful_share=_share(now.useful, now.nodes),
     )
@@ -137,18 +134,13 @@ def _line(item: QueuedTask, say: Language) -> bytes:
 
 def _queued(item: QueuedTask, say: Language) -> QueueTask:
     task = item.task
-    return QueueTask(
+    return QueueTask.of(
+        task,
         number=item.number,
         position=item.position,
         task_id=task.id,
-        user=task.user,
         name=task.name if item.known else "",
-        priority=item.level,  # type: ignore[arg-type]  # the model reads a level by its name
+        priority=item.level,
         asked=choice_of(task.priority) if item.known else None,
-        nodes=task.nodes,
-        gpus=task.gpus,
-        state=task.state.value,  # type: ignore[arg-type]  # it waits
-        submitted_at=task.submitted_at,
-        waiting_since=task.waiting_since,
         short=short_out(item.short, say, item.at),
     )

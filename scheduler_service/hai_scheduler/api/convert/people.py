@@ -5,18 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 
 from hai_scheduler.api.convert.quota import own_quota_out, quota_out
-from hai_scheduler.api.wire.audit import AuditEntryOut, AuditPage
-from hai_scheduler.api.wire.cluster import LevelCount
-from hai_scheduler.api.wire.people import ArchivedOut, ArchiveOut, UserDetail, UserList, UserOut
+from hai_scheduler.api.wire.audit import AuditPage
+from hai_scheduler.api.wire.people import ArchiveOut, UserDetail, UserList, UserOut
 from hai_scheduler.api.wire.platform import (
-    AlarmOut,
     ClusterHealth,
     DatabaseHealth,
     PlatformHealth,
     SchedulerHealth,
 )
 from hai_scheduler.api.wire.quota import UserQuota
-from hai_scheduler.ports.values import ArchivedUser, AuditEntry
 from hai_scheduler.service.insight.audit import AuditView
 from hai_scheduler.service.insight.people import UserPage, UserQuotaView, UserStory, UserView
 from hai_scheduler.service.insight.platform_details import DetailedHealth
@@ -26,17 +23,11 @@ from hai_scheduler.service.shared.versions import version_of
 
 def user_out(view: UserView) -> UserOut:
     """Return the model of a user."""
-    return UserOut(
-        name=view.name,
-        groups=list(view.groups),
-        admin=view.admin,
-        archived=None if view.archived is None else _archived(view.archived),
-        seen_at=view.seen_at,
+    return UserOut.of(
+        view,
         running_tasks=sum(level.running_tasks for level in view.levels),
-        running_nodes=view.running_nodes,
         waiting_tasks=sum(level.waiting_tasks for level in view.levels),
-        waiting_nodes=view.waiting_nodes,
-        levels=[LevelCount.model_validate(level) for level in view.levels],
+        waiting_nodes=sum(level.waiting_nodes for level in view.levels),
         quota=[_quota(one) for one in view.quota],
     )
 
@@ -48,27 +39,28 @@ def user_list(page: UserPage) -> UserList:
 
 def user_detail(story: UserStory, now: datetime) -> UserDetail:
     """Return the model of one user."""
-    return UserDetail(
+    return UserDetail.of(
+        story,
         **dict(user_out(story.view)),
         rows=[quota_out(row, now) for row in story.rows],
-        audit=[_entry(entry) for entry in story.audit],
     )
 
 
 def archive_out(result: ArchiveResult) -> ArchiveOut:
     """Return the model of a user who is archived now."""
-    return ArchiveOut(**dict(_archived(result.user)), name=result.user.name, stopped=result.stopped)
+    return ArchiveOut.of(result.user, stopped=result.stopped)
 
 
 def audit_page(view: AuditView) -> AuditPage:
     """Return the model of a page of the audit."""
-    return AuditPage(items=[_entry(entry) for entry in view.items], next_cursor=view.cursor)
+    return AuditPage.of(view, next_cursor=view.cursor)
 
 
 def platform_health(found: DetailedHealth) -> PlatformHealth:
     """Return the model of the health of the platform."""
     told, loop, database = found.told, found.loop, found.database
-    return PlatformHealth(
+    return PlatformHealth.of(
+        found,
         status="ok" if told.wrong is None and database is not None and not found.alarms else "degraded",
         scheduler=SchedulerHealth(
             deciding=told.deciding,
@@ -93,7 +85,6 @@ def platform_health(found: DetailedHealth) -> PlatformHealth:
             reachable=found.cluster_seconds is not None, answer_s=found.cluster_seconds, nodes=dict(found.nodes)
         ),
         versions={**found.versions, "loop": (loop.version or None) if loop is not None else None},
-        alarms=[AlarmOut.model_validate(alarm) for alarm in found.alarms],
     )
 
 
@@ -103,11 +94,3 @@ def _quota(one: UserQuotaView) -> UserQuota:
         own_limit=None if one.own is None else one.own.limit,
         own_version=None if one.own is None else version_of(one.own),
     )
-
-
-def _archived(user: ArchivedUser) -> ArchivedOut:
-    return ArchivedOut(at=user.at, by=user.by, note=user.note)
-
-
-def _entry(entry: AuditEntry) -> AuditEntryOut:
-    return AuditEntryOut.model_validate(entry)

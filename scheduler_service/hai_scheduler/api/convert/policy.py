@@ -7,12 +7,10 @@ from datetime import timedelta
 
 from hai_scheduler.api.wire.cluster import AssumptionOut
 from hai_scheduler.api.wire.policy import (
-    NumberChoiceOut,
     PolicyNumber,
     PolicyOut,
     PolicyValue,
     TrialOut,
-    TrialSideOut,
 )
 from hai_scheduler.sentences.assumptions import assumption
 from hai_scheduler.sentences.catalogue import Language
@@ -26,14 +24,9 @@ def policy_out(view: PolicyView, notes: Sequence[str] = ()) -> PolicyOut:
     """Return the model of the policy numbers, in the order of their table, with `notes` as further warnings."""
     return PolicyOut(
         numbers=[
-            PolicyNumber(
-                name=number.name,
+            PolicyNumber.of(
+                number,
                 former=former_names(number.name),
-                kind=number.kind.value,
-                rule=number.rule,
-                help=number.help,
-                choices=[NumberChoiceOut(word=choice.word, meaning=choice.meaning) for choice in number.choices],
-                default=number.default,
                 common=_policy_value(view.default[number.name]),
                 groups={group: _policy_value(numbers[number.name]) for group, numbers in view.groups.items()},
             )
@@ -48,29 +41,14 @@ def policy_out(view: PolicyView, notes: Sequence[str] = ()) -> PolicyOut:
 
 def trial_out(say: Language, trial: Trial) -> TrialOut:
     """Return the model of a trial that has figures."""
-    return TrialOut(
-        since=trial.since,
-        until=trial.until,
-        tasks=trial.tasks,
-        old=TrialSideOut.model_validate(trial.old),
-        new=TrialSideOut.model_validate(trial.new),
-        measured=TrialSideOut.model_validate(trial.measured),
-        assumptions=[_assumption(say, one) for one in trial.assumptions],
-    )
+    return TrialOut.of(trial, assumptions=[_assumption(say, one) for one in trial.assumptions])
 
 
 def _assumption(say: Language, found: TrialAssumption) -> AssumptionOut:
-    length = None if found.length is None else found.length.total_seconds()
     said = assumption(say, "trial", found.name, count=found.count, length=found.length)
-    return AssumptionOut(name=found.name, sentence=said, count=found.count, length_s=length)
+    return AssumptionOut.of(found, sentence=said)
 
 
 def _policy_value(origin: NumberOrigin) -> PolicyValue:
-    return PolicyValue(
-        value=written(origin.value),
-        length_s=origin.value.total_seconds() if isinstance(origin.value, timedelta) else None,
-        source=origin.source,
-        group=origin.group,
-        by=origin.by,
-        at=origin.at,
-    )
+    value = origin.value
+    return PolicyValue.of(origin, value=written(value), length_s=value if isinstance(value, timedelta) else None)

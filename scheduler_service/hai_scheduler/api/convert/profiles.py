@@ -11,7 +11,6 @@ from hai_scheduler.api.wire.profiles import (
     RecordingPartOut,
     RecordingSubmit,
     RecordingSummaryOut,
-    StackOut,
     TraceSummaryOut,
 )
 from hai_scheduler.api.wire.runs import RecordingOrderOut
@@ -22,7 +21,6 @@ from hai_scheduler.core.profiling.recordings import (
     ProcessStack,
     ProcessTrace,
     Recording,
-    RecordingKind,
     RecordingPart,
 )
 from hai_scheduler.service.profiling.intake import RankRecorded
@@ -39,22 +37,13 @@ def number_of(name: str, text: str) -> int:
 
 def wish_of(body: RecordingSubmit) -> RecordingWish:
     """What a user wants to have recorded."""
-    return RecordingWish(
-        kind=RecordingKind(body.kind), seconds=body.seconds, steps=body.steps, ranks=body.ranks, memory=body.memory
-    )
+    return RecordingWish(**dict(body))
 
 
 def order_out(recording: Recording) -> RecordingOrderOut:
     """A recording as its ranks are told."""
-    return RecordingOrderOut(
-        id=recording.id,
-        kind=recording.kind.value,
-        starts_ms=int(recording.starts_at.timestamp() * 1000),
-        seconds=recording.seconds,
-        steps=recording.steps,
-        memory=recording.memory,
-        most_bytes=recording.rank_bytes,
-    )
+    starts_ms = int(recording.starts_at.timestamp() * 1000)
+    return RecordingOrderOut.of(recording, starts_ms=starts_ms, most_bytes=recording.rank_bytes)
 
 
 def recorded_of(body: RecordedIn) -> RankRecorded:
@@ -70,20 +59,11 @@ def recorded_of(body: RecordedIn) -> RankRecorded:
 def recording_out(task: Task, recording: Recording) -> RecordingOut:
     """A recording as users see it."""
     parts = [_part_out(part) for part in recording.parts]
-    return RecordingOut(
-        id=recording.id,
+    return RecordingOut.of(
+        recording,
         task=task.id,
         run=int(recording.run_id.partition(".")[2]),
-        kind=recording.kind.value,
         state=_state(recording),
-        by=recording.by,
-        at=recording.at,
-        starts_at=recording.starts_at,
-        ends_by=recording.ends_by,
-        seconds=recording.seconds,
-        steps=recording.steps,
-        memory=recording.memory,
-        size=recording.size,
         parts=parts,
         summary=_summary(parts) if recording.over else None,
     )
@@ -96,21 +76,12 @@ def _state(recording: Recording) -> Literal["recording", "done", "failed"]:
 
 
 def _part_out(part: RecordingPart) -> RecordingPartOut:
-    return RecordingPartOut(
-        rank=part.rank,
-        node=part.node,
-        state=part.state.value,
-        message=part.message,
-        traces=[_trace_out(trace) for trace in part.traces],
-        stacks=[StackOut.model_validate(stack) for stack in part.stacks],
-    )
+    return RecordingPartOut.of(part, traces=[_trace_out(trace) for trace in part.traces])
 
 
 def _trace_out(trace: ProcessTrace) -> ProcessTraceOut:
     summary = None if trace.summary is None else TraceSummaryOut.model_validate_json(trace.summary)
-    return ProcessTraceOut(
-        number=trace.number, pid=trace.pid, name=trace.name, size=trace.size, summary=summary, fault=trace.fault
-    )
+    return ProcessTraceOut.of(trace, summary=summary)
 
 
 def _summary(parts: list[RecordingPartOut]) -> RecordingSummaryOut | None:

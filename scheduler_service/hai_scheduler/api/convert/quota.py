@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hai_scheduler.api.convert.levels import level_name
 from hai_scheduler.api.wire.quota import OwnQuota, QuotaOut
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.service.insight.quota_views import QuotaView
@@ -14,27 +13,9 @@ from hai_scheduler.service.shared.versions import version_of
 
 def quota_out(quota: Quota, now: datetime, *, warning: str | None = None) -> QuotaOut:
     """Return the model of a row of quota."""
-    return QuotaOut(
-        subject=quota.subject,
-        group=quota.group,
-        priority=level_name(quota.priority),
-        limit=quota.limit,
-        ceiling=quota.ceiling,
-        expires_at=quota.expires_at,
-        expired=expired(quota, now),
-        version=version_of(quota),
-        warning=warning,
-    )
+    return QuotaOut.of(quota, expired=expired(quota, now), version=version_of(quota), warning=warning)
 
 
 def own_quota_out(view: QuotaView) -> OwnQuota:
     """Return the model of what a user may hold and holds at a level."""
-    return OwnQuota(
-        group=view.group,
-        priority=level_name(view.priority),
-        limit=view.limit,
-        used=round(view.used, 6),
-        source=view.source,
-        ceiling=view.ceiling,
-        expires_at=view.expires_at,
-    )
+    return OwnQuota.of(view, used=round(view.used, 6))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hai_scheduler.api.convert.costs import plain
+from hai_scheduler.api.wire.costs import plain
 from hai_scheduler.api.wire.reports import NodesReport, NodesRow, ReportRow, UsageReportOut
 from hai_scheduler.core.costs.bill import BillLine
 from hai_scheduler.core.costs.rates import rounded

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
-from hai_scheduler.api.convert.levels import choice_of, level_name, level_of
 from hai_scheduler.api.convert.overview import short_out
 from hai_scheduler.api.wire.runs import (
-    CheckpointOut,
     FailureOut,
-    HaienvOut,
     NoticeOut,
-    RankOut,
     RankReport,
     RunOut,
-    RunSummaryOut,
 )
-from hai_scheduler.api.wire.tasks import HolderOut, TaskDetail, TaskProgressOut, TaskSubmit, TaskSummary, VerdictOut
-from hai_scheduler.core.model.leaving import Profile, Signal, Source
+from hai_scheduler.api.wire.tasks import HolderOut, TaskDetail, TaskProgressOut, TaskSummary, VerdictOut
+from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.limits import MAX_HOLDERS
+from hai_scheduler.core.model.priority import choice_of, level_name
 from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Notice, Run
@@ -36,77 +32,15 @@ from hai_scheduler.service.insight.queries import TaskStory, TaskView
 from hai_scheduler.service.logs.failures import Failure
 from hai_scheduler.service.runs.rank_reports import Report, ReportKind, RunNotice
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import Invalid
-from hai_scheduler.service.tasks.submissions import Submission
-from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
 
 #: Reasons that end a task: a notice with one of them is of the kind `stop`.
 _FOR_GOOD = frozenset({Reason.USER_STOPPED, Reason.OWNER_ARCHIVED, Reason.TIME_LIMIT})
 
 
-#: Fields of a submission that have the same name and value on the wire (lists become tuples). A new field of this kind
-#: is converted without more code.
-_SAME: Final = tuple(
-    one.name
-    for one in fields(Submission)
-    if one.name in TaskSubmit.model_fields.keys() - {"priority", "profile", "signal", "snapshot"}
-)
-#: The same for fields of a task's spec that its details show.
+#: Fields of a task's spec that its details show under the same name.
 _SAME_IN_SPEC: Final = tuple(
     one.name for one in fields(TaskSpec) if one.name in TaskDetail.model_fields.keys() - {"checkpoint_dir"}
 )
-
-
-def submission_of(body: TaskSubmit) -> Submission:
-    """Return the submission of a body. Raises Invalid."""
-    values = ((name, getattr(body, name)) for name in _SAME)
-    same: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values}
-    return Submission(
-        **same,
-        priority=level_of(body.priority),
-        profile=Profile(body.profile),
-        signal=_signal_of(body.signal),
-        snapshot=None if body.snapshot is None else SnapshotRef(**body.snapshot.model_dump()),
-        grace=_length(body.grace_s),
-        time_limit=_length(body.time_limit_s),
-        retry=_retry_of(body),
-    )
-
-
-def _signal_of(text: str | None) -> Signal | None:
-    try:
-        return None if text is None else Signal.parse(text)
-    except ValueError as error:
-        raise Invalid("signal", text, str(error)) from None
-
-
-def _retry_of(body: TaskSubmit) -> Retry | None:
-    if body.retries:
-        return Retry(
-            count=body.retries,
-            backoff=timedelta(seconds=body.retry_backoff_s),
-            exit_codes=frozenset(body.retry_exit_codes),
-        )
-    for name in ("retry_backoff_s", "retry_exit_codes"):
-        if value := getattr(body, name):
-            raise Invalid(name, value, "says how to retry, but retries is 0: set retries to 1 or more, or leave it out")
-    return None
-
-
-def submit_of(submission: Submission) -> TaskSubmit:
-    """Return the body that would submit a submission. Raises pydantic's ValidationError."""
-    return TaskSubmit.model_validate(
-        {
-            **{name: getattr(submission, name) for name in _SAME},
-            "priority": choice_of(submission.priority),
-            "profile": submission.profile.value,
-            "signal": None if submission.signal is None else str(submission.signal),
-            "snapshot": None if submission.snapshot is None else asdict(submission.snapshot),
-            "grace_s": _seconds(submission.grace),
-            "time_limit_s": _seconds(submission.time_limit),
-            **_retry_fields(submission.retry),
-        }
-    )
 
 
 def _retry_fields(retry: Retry | None) -> dict[str, Any]:
@@ -121,16 +55,8 @@ def _retry_fields(retry: Retry | None) -> dict[str, Any]:
 
 def report_of(body: RankReport, kind: ReportKind) -> Report:
     """Return the report of a rank, which is of this kind."""
-    return Report(
-        kind=kind,
-        at=body.at,
-        seconds=body.seconds,
-        step=body.step,
-        path=body.path,
-        all_ranks=body.all_ranks,
-        text=body.text,
-        source=Source(body.source),
-    )
+    said = {name: getattr(body, name) for name in ("at", "seconds", "step", "path", "all_ranks", "text")}
+    return Report(kind=kind, source=Source(body.source), **said)
 
 
 #: Models of holders for one caller, by the id of the tuple that they were made from. The tuple is kept beside them, so
@@ -157,8 +83,8 @@ def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> 
             "profile": task.profile.value,
             "signal": None if task.signal is None else str(task.signal),
             "hint": story.hint,
-            "grace_s": task.grace.total_seconds(),
-            "time_limit_s": _seconds(task.time_limit),
+            "grace_s": task.grace,
+            "time_limit_s": task.time_limit,
             "checkpoint_dir": story.checkpoint_dir,
             "job_state": task.job_state,
             **_retry_fields(task.retry),
@@ -257,40 +183,13 @@ def _holders_out(holders: tuple[Holder, ...], caller: Caller, shown: _Shown, mos
 def run_out(run: Run, say: Language) -> RunOut:
     """Return the model of a run."""
     reason = run.reason or (run.notice.reason if run.notice else None)
-    return RunOut(
-        id=run.id,
-        number=run.number,
-        state=_run_state(run),
-        priority=level_name(run.priority),
-        nodes=list(run.nodes),
-        ranks=[RankOut.model_validate(rank) for rank in run.ranks],
-        started_at=run.started_at,
-        running_at=run.running_at,
-        ended_at=run.ended_at,
-        notice=_notice(run.notice, say),
-        checkpoint=None if run.checkpoint is None else CheckpointOut.model_validate(run.checkpoint),
-        reason=run.reason.value if run.reason else None,
-        because=None if reason is None else because(say, reason),
-        left=None if run.left is None else run.left.value,
-        lost_s=_seconds(run.lost),
-        failed_ranks=list(run.failed_ranks),
-        haienv=None if run.haienv is None else HaienvOut.model_validate(run.haienv),
-        summary=None if run.summary is None else RunSummaryOut.model_validate(run.summary),
-    )
+    said = None if reason is None else because(say, reason)
+    return RunOut.of(run, state=_run_state(run), notice=_notice(run.notice, say), because=said)
 
 
 def _failure(failure: Failure) -> FailureOut:
-    rank = failure.rank
-    return FailureOut(
-        run=failure.run,
-        rank=rank.rank,
-        node=rank.node,
-        exit_code=rank.exit_code,
-        signal=rank.signal,
-        at=failure.at,
-        worker=failure.words.worker,
-        lines=list(failure.words.lines),
-    )
+    words = failure.words
+    return FailureOut.of(failure.rank, run=failure.run, at=failure.at, worker=words.worker, lines=words.lines)
 
 
 def _run_state(run: Run) -> Literal["starting", "running", "leaving", "ended"]:
@@ -316,20 +215,7 @@ def notice_out(told: RunNotice) -> NoticeOut:
 def _notice_out(
     notice: Notice, kind: Literal["suspend", "stop"], message: str, signal_at: datetime | None = None
 ) -> NoticeOut:
-    return NoticeOut(
-        kind=kind,
-        reason=notice.reason.value,
-        message=message,
-        beneficiary=notice.beneficiary,
-        at=notice.at,
-        deadline=notice.deadline,
-        revision=notice.revision,
-        signal_at=signal_at,
-    )
-
-
-def _length(seconds: float | None) -> timedelta | None:
-    return None if seconds is None else timedelta(seconds=seconds)
+    return NoticeOut.of(notice, kind=kind, message=message, signal_at=signal_at)
 
 
 def _seconds(length: timedelta | None) -> float | None:

@@ -23,7 +23,6 @@ from hai_scheduler.api.wire.cluster import (
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.quota import OwnQuota, OwnQuotaPut, QuotaKey, QuotaList, QuotaOut, QuotaPut
 from hai_scheduler.core.model.node import NodeMark
-from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 
 
@@ -96,14 +95,7 @@ async def quotas(ask: Ask[Nothing, Nothing]) -> QuotaList:
 async def put_quota(ask: Ask[Nothing, QuotaPut]) -> QuotaOut:
     """Write a row of quota."""
     body = ask.body
-    row = Quota(
-        subject=body.subject,
-        group=body.group,
-        priority=Priority[body.priority],
-        limit=body.limit,
-        ceiling=body.ceiling,
-        expires_at=None if body.expires_at is None else body.expires_at.astimezone(UTC),
-    )
+    row = Quota(**dict(body) | {"expires_at": None if body.expires_at is None else body.expires_at.astimezone(UTC)})
     expected, now = expectation(ask.headers), ask.services.queries.now()
     await ask.meet_subjects([row.subject])
     writing = ask.services.administration.put_quota(ask.caller, row, expected=expected)
@@ -113,12 +105,11 @@ async def put_quota(ask: Ask[Nothing, QuotaPut]) -> QuotaOut:
 
 async def put_own_quota(ask: Ask[Nothing, OwnQuotaPut]) -> OwnQuota:
     """Raise or lower the caller's own quota."""
-    body, level = ask.body, Priority[ask.body.priority]
-    await ask.services.own_quotas.put(ask.caller, body.group, level, body.limit)
+    body = ask.body
+    await ask.services.own_quotas.put(ask.caller, body.group, body.priority, body.limit)
     views = await ask.services.queries.own_quota(ask.caller)
-    return quota_convert.own_quota_out(
-        next(view for view in views if (view.group, view.priority) == (body.group, level))
-    )
+    mine = next(view for view in views if (view.group, view.priority) == (body.group, body.priority))
+    return quota_convert.own_quota_out(mine)
 
 
 async def erase_user(ask: Ask[Nothing, Nothing]) -> None:
@@ -128,8 +119,7 @@ async def erase_user(ask: Ask[Nothing, Nothing]) -> None:
 
 async def delete_quota(ask: Ask[Nothing, QuotaKey]) -> None:
     """Remove a row of quota."""
-    body = ask.body
-    row = Quota(subject=body.subject, group=body.group, priority=Priority[body.priority], limit=None)
+    row = Quota(**dict(ask.body), limit=None)
     expected, now = expectation(ask.headers), ask.services.queries.now()
     deleting = ask.services.administration.delete_quota(ask.caller, row, expected=expected)
     await showing(deleting, lambda there: quota_convert.quota_out(there, now))

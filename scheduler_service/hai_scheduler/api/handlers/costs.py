@@ -7,6 +7,8 @@ from hai_scheduler.api.server.preconditions import expectation, showing
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.costs import BudgetList, BudgetPut, GroupBudgetOut, RateKey, RateList, RateOut, RatePut
 from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.core.costs.budgets import GroupBudget
+from hai_scheduler.core.costs.rates import Rate
 
 
 async def rates(ask: Ask[Nothing, Nothing]) -> RateList:
@@ -17,14 +19,14 @@ async def rates(ask: Ask[Nothing, Nothing]) -> RateList:
 async def put_rate(ask: Ask[Nothing, RatePut]) -> RateOut:
     """Write a rate."""
     expected = expectation(ask.headers)
-    writing = ask.services.costs.put_rate(ask.caller, convert.rate_of(ask.body), expected=expected)
+    writing = ask.services.costs.put_rate(ask.caller, Rate(**dict(ask.body)), expected=expected)
     return convert.rate_out(*await showing(writing, convert.rate_out))
 
 
 async def delete_rate(ask: Ask[Nothing, RateKey]) -> None:
     """Remove a rate."""
     expected = expectation(ask.headers)
-    deleting = ask.services.costs.delete_rate(ask.caller, convert.key_of(ask.body), expected=expected)
+    deleting = ask.services.costs.delete_rate(ask.caller, Rate(**dict(ask.body), currency=""), expected=expected)
     await showing(deleting, convert.rate_out)
 
 
@@ -35,7 +37,7 @@ async def budgets(ask: Ask[Nothing, Nothing]) -> BudgetList:
 
 async def put_budget(ask: Ask[Nothing, BudgetPut]) -> GroupBudgetOut:
     """Write the budget of a group."""
-    budget = convert.budget_of(ask.path["name"], ask.body)
+    budget = GroupBudget(group=ask.path["name"], **dict(ask.body))
     writing = ask.services.costs.put_budget(ask.caller, budget, expected=expectation(ask.headers))
     return convert.budget_out(*await showing(writing, convert.settings_out))
 

@@ -17,6 +17,7 @@ from hai_scheduler.api.wire.environments import (
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.tasks import TaskDetail
 from hai_scheduler.core.workspace.builds import BuildVerb, own_name
+from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.service.tasks.builds import owners_of
 
 
@@ -38,7 +39,8 @@ async def show(ask: Ask[Nothing, Nothing]) -> EnvironmentDetail:
 
 async def put(ask: Ask[Nothing, EnvironmentPut]) -> EnvironmentOut:
     """Write an image."""
-    environment = convert.environment_of(ask.path["environment"], ask.body)
+    body = dict(ask.body) | {"subjects": frozenset(ask.body.subjects)}
+    environment = Environment(name=ask.path["environment"], **body)
     await ask.meet_subjects(ask.body.subjects)
     writing = ask.services.environments.put(ask.caller, environment, expected=expectation(ask.headers))
     return convert.environment_out(*await showing(writing, convert.stored_out))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from hai_scheduler.api.convert import tasks as convert
 from hai_scheduler.api.convert.explain import decision_out, explain_out, forecast_out
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.explain import DecisionPage, ExplainOut, ForecastAsk, ForecastOut
@@ -33,8 +32,7 @@ async def forecast(ask: Ask[Nothing, ForecastAsk]) -> ForecastOut:
         raise Invalid("task", body.task, "give either `task`, an id or a name, or `submit`, a task not submitted yet")
     horizon = None if body.horizon_s is None else timedelta(seconds=body.horizon_s)
     if body.submit is not None:
-        submission = convert.submission_of(body.submit)
-        found = await forecasts.of_submission(ask.caller, submission, horizon=horizon)
+        found = await forecasts.of_submission(ask.caller, body.submit, horizon=horizon)
     else:
         found = await forecasts.of_task(ask.caller, str(body.task), horizon=horizon)
     return forecast_out(found, ask.caller)

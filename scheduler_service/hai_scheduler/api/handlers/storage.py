@@ -14,6 +14,7 @@ from hai_scheduler.api.wire.storage import (
     MountRuleList,
     MountRuleOut,
 )
+from hai_scheduler.core.workspace.mounts import MountRule
 from hai_scheduler.service.shared.archived_names import archived_sentence
 from hai_scheduler.service.shared.errors import Forbidden
 
@@ -31,7 +32,7 @@ async def mounts(ask: Ask[MountQuery, Nothing]) -> MountRuleList:
 
 async def put_mount(ask: Ask[Nothing, MountPut]) -> MountRuleOut:
     """Write a mount rule."""
-    rule = convert.rule_of(ask.path["rule"], ask.body)
+    rule = MountRule(name=ask.path["rule"], **dict(ask.body))
     await ask.meet_subjects([ask.body.subject])
     writing = ask.services.mount_rules.put(ask.caller, rule, expected=expectation(ask.headers))
     return convert.rule_out(*await showing(writing, convert.rule_out))

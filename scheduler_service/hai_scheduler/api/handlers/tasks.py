@@ -5,29 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from hai_scheduler.api.convert import levels as levels_convert
 from hai_scheduler.api.convert import tasks as convert
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.route import Ask, YamlText
 from hai_scheduler.api.wire.events import EventOut, EventPage
 from hai_scheduler.api.wire.params import Nothing, TaskEventQuery, TaskQuery
 from hai_scheduler.api.wire.runs import RunList
-from hai_scheduler.api.wire.tasks import OrderChange, PriorityChange, TaskDetail, TaskPage, TaskSubmit
+from hai_scheduler.api.wire.tasks import OrderChange, PriorityChange, TaskDetail, TaskPage
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.ports.values import TaskFilter, TaskKey, TaskSort
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.admission import Admitted
+from hai_scheduler.service.tasks.submission import Submission
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _LIVE = frozenset(state for state in TaskState if not state.ended)
 
 
-async def submit(ask: Ask[Nothing, TaskSubmit]) -> TaskDetail:
+async def submit(ask: Ask[Nothing, Submission]) -> TaskDetail:
     """Submit a task."""
     key = key_of(ask.headers)
-    submission = convert.submission_of(ask.body)
+    submission = ask.body
     if submission.take_snapshot and submission.snapshot is None:
         raise Invalid("take_snapshot", True, "asks for a snapshot of `cwd`: send one first, and set `snapshot`")
     admitted = await ask.services.submissions.admit(ask.caller, submission, key=key)
@@ -52,9 +52,9 @@ async def told_of(ask: Ask[Nothing, object], admitted: Admitted) -> TaskDetail:
     return convert.detail(ask.services.queries.fresh(admitted.task, admitted.spec), ask.caller)
 
 
-async def parse(ask: Ask[Nothing, YamlText]) -> TaskSubmit:
+async def parse(ask: Ask[Nothing, YamlText]) -> Submission:
     """Return the body that submits an experiment file; nothing is submitted."""
-    return convert.submit_of(await ask.services.experiments.read(ask.caller, ask.body))
+    return await ask.services.experiments.read(ask.caller, ask.body)
 
 
 async def show_all(ask: Ask[TaskQuery, Nothing]) -> TaskPage | Encoded:
@@ -133,8 +133,8 @@ async def hold(ask: Ask[Nothing, Nothing]) -> TaskDetail:
 
 async def set_priority(ask: Ask[Nothing, PriorityChange]) -> TaskDetail:
     """Change a task's priority."""
-    level = levels_convert.level_of(ask.body.priority)
-    return await told(ask, await ask.services.submissions.set_priority(ask.caller, ask.path["task"], level))
+    task = await ask.services.submissions.set_priority(ask.caller, ask.path["task"], ask.body.priority)
+    return await told(ask, task)
 
 
 async def reorder(ask: Ask[Nothing, OrderChange]) -> TaskDetail:

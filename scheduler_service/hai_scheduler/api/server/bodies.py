@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from hai_scheduler.api.server.problems import Refused
 from hai_scheduler.api.server.route import RawBytes, YamlText
 from hai_scheduler.api.wire.base import Input
+from hai_scheduler.api.wire.values import adapter_of
 from hai_scheduler.service.shared.errors import Invalid
 
 _JSON: Final = re.compile(r"application/(?:[\w.+-]+\+)?json")
@@ -18,10 +19,8 @@ _YAML: Final = re.compile(r"(?:application|text)/(?:x-)?yaml")
 _HUBS: Final = frozenset({"_xsrf", "token"})
 
 
-def read_body(
-    model: type[Input | YamlText | RawBytes], body: bytes, content_type: str | None, *, optional: bool
-) -> Input | YamlText | RawBytes | None:
-    """Return the body as its model; None if it is optional and empty. Raises Refused, Invalid and ValidationError."""
+def read_body(model: type, body: bytes, content_type: str | None, *, optional: bool) -> Any:
+    """Return the body as its type; None if it is optional and empty. Raises Refused, Invalid and ValidationError."""
     if not body and optional:
         return None
     kind, charset = _kind(content_type)
@@ -39,7 +38,7 @@ def read_body(
         raise Refused("unsupported_media_type", f"The body is {kind}: send JSON as application/json.")
     if not body:
         raise Invalid("", None, "there is no body: send a JSON object")
-    return model.model_validate_json(_decode(body), strict=True)
+    return adapter_of(model).validate_json(_decode(body), strict=True)
 
 
 def read_query(model: type[Input], given: Mapping[str, Sequence[bytes]]) -> Input:

@@ -34,6 +34,7 @@ from hai_scheduler.api.server.streaming import StreamSender, cut_off, flush_in_t
 from hai_scheduler.api.server.table import RouteIndex
 from hai_scheduler.api.server.user_book import UserBook
 from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.values import adapter_of
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.effort import Counted, Effort, working_on
 from hai_scheduler.sentences.catalogue import preferred
@@ -300,6 +301,9 @@ class Endpoint(HubHandler):
                 if route.location is not None:
                     self.set_header("Location", self._table.prefix + route.location.format_map(dict(answer)))
                 self._write_page(answer.model_dump_json().encode())
+            case _:
+                self.set_header("Content-Type", "application/json")
+                self._write_page(adapter_of(type(answer)).dump_json(answer, by_alias=True))
         await self.finish()
 
     def _write_page(self, body: bytes) -> None:

@@ -15,8 +15,10 @@ from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.api.wire.base import Input
 from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.values import is_body
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.tasks.submission import Submission
 
 Query = TypeVar("Query", bound=Input, covariant=True)
 Body = TypeVar("Body", covariant=True)
@@ -143,7 +145,7 @@ class Pieces:
     file_name: str
 
 
-Answer = BaseModel | Encoded | Stream | Text | Pieces | None
+Answer = BaseModel | Submission | Encoded | Stream | Text | Pieces | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +200,7 @@ class Route:
         return model
 
     @cached_property
-    def body(self) -> type[Input | YamlText | RawBytes] | None:
+    def body(self) -> type | None:
         """The model of its body, or None if it takes none."""
         found = next(kind for kind in _kinds(get_args(self._hints["ask"])[1]) if kind is not NoneType)
         if found is Arriving:
@@ -211,12 +213,10 @@ class Route:
         return NoneType in _kinds(get_args(self._hints["ask"])[1])
 
     @cached_property
-    def answer(self) -> type[BaseModel] | None:
+    def answer(self) -> type | None:
         """The model of its answer, or None if it answers no JSON model."""
-        return next(
-            (kind for kind in _kinds(self._hints["return"]) if isinstance(kind, type) and issubclass(kind, BaseModel)),
-            None,
-        )
+        others = (Encoded, Stream, Text, Pieces)
+        return next((kind for kind in _kinds(self._hints["return"]) if is_body(kind) and kind not in others), None)
 
     @cached_property
     def streams(self) -> bool:

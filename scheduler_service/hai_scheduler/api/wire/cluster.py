@@ -7,12 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hai_scheduler.api.wire.base import (
-    Input,
-    LevelName,
-    Output,
-    Seconds,
-)
+from hai_scheduler.api.wire.base import Input, Length, LevelName, Output, Seconds
 
 
 class MeanUseOut(Output):
@@ -194,7 +189,7 @@ class AssumptionOut(Output):
     #: The number of tasks or nodes that it is about; null: it is about no number.
     count: int | None = None
     #: The length of time that it names, in seconds; null: it names none.
-    length_s: float | None = None
+    length_s: Length | None = None
 
 
 class MarkPreviewOut(Output):
@@ -216,7 +211,7 @@ class MarkPreviewOut(Output):
     empty_by: datetime | None
     #: Up to when the planner was run, and the precision of its times, in seconds.
     computed_until: datetime
-    step_s: float
+    step_s: Length
     #: What the times rest on.
     assumptions: list[AssumptionOut]
 
@@ -234,7 +229,7 @@ class HealthOut(Output):
     status: Literal["ok", "degraded"]
     version: str
     #: Seconds since the last tick that succeeded.
-    last_tick_s: float | None
+    last_tick_s: Length | None
     #: What is wrong, in a sentence; null: all is well.
     detail: str | None = None
     #: Whether the scheduler decides. While it does not, no task starts, none is interrupted, and running tasks go on.

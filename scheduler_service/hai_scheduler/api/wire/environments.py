@@ -8,7 +8,8 @@ from pydantic import Field
 
 from hai_scheduler.api.wire import shapes
 from hai_scheduler.api.wire.base import Input, Output
-from hai_scheduler.core.workspace.builds import MOST_REQUIREMENTS
+from hai_scheduler.core.workspace.builds import MOST_REQUIREMENTS, BuildVerb
+from hai_scheduler.service.shared.sent_as import by_word
 
 EnvironmentKind = Literal["image", "haienv"]
 BuildVerbName = Literal["create", "install", "uninstall", "rebuild", "rollback", "share", "unshare", "remove"]
@@ -139,7 +140,7 @@ class EnvironmentQuery(Input):
 class BuildSubmit(Input):
     """A change of an environment of haienv, which a task makes."""
 
-    verb: BuildVerbName
+    verb: Annotated[BuildVerb, by_word(BuildVerb, BuildVerbName)]
     #: `create`: the full name of an environment whose packages it has too, perhaps with a generation: `base/torch@3`.
     extend: _Name | None = None
     #: `create`: the version of Python, such as 3.11.
@@ -153,6 +154,6 @@ class BuildSubmit(Input):
     #: `rollback`: the generation; null: the one before.
     generation: Annotated[int, Field(ge=1, lt=10**9)] | None = None
     #: `share`, `unshare`: groups, users, or everybody.
-    groups: Annotated[list[_Name], Field(max_length=100)] = []
-    users: Annotated[list[_Name], Field(max_length=100)] = []
+    groups: Annotated[tuple[_Name, ...], Field(max_length=100)] = ()
+    users: Annotated[tuple[_Name, ...], Field(max_length=100)] = ()
     everyone: bool = False

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from hai_scheduler.api.wire import shapes
-from hai_scheduler.api.wire.base import Input, Output, PriorityName, Seconds, TaskStateName
-from hai_scheduler.api.wire.tasks import HolderOut, TaskSubmit, VerdictOut
+from hai_scheduler.api.wire.base import Input, Length, LevelName, Output, Seconds, TaskStateName
+from hai_scheduler.api.wire.tasks import HolderOut, VerdictOut
+from hai_scheduler.api.wire.values import TaskSubmit
 
 
 class WhatIfOut(Output):
@@ -19,7 +20,7 @@ class WhatIfOut(Output):
     kind: Literal["PRIORITY", "NODES", "GPUS", "LIMIT"]
     sentence: str
     #: The level to ask for; with LIMIT, the level of the row.
-    priority: PriorityName | None
+    priority: LevelName | None
     nodes: int | None
     gpus: int | None
     #: The limit that the row of `subject` would need.
@@ -107,15 +108,15 @@ class ForecastCost(Output):
     #: Empty for other users' tasks.
     name: str
     user: str
-    priority: PriorityName
+    priority: LevelName
     nodes: int
     gpus: int | None
     #: When the task would be told to leave.
     at: datetime
     #: Node-seconds since its latest checkpoint: lost unless the task saves when it is told.
-    unsaved_s: float
+    unsaved_s: Length
     #: Node-seconds that a suspension and the start after it cost the task, by its earlier ones.
-    switch_s: float
+    switch_s: Length
 
 
 class ForecastAssumption(Output):
@@ -150,7 +151,7 @@ class ForecastOut(Output):
     #: Why the task waits now, with its place in the queue.
     verdict: VerdictOut | None
     assumptions: list[ForecastAssumption]
-    horizon_s: float
+    horizon_s: Length
     #: Up to which time the forecast was computed.
     computed_until: datetime
     #: Number of plans that were made.

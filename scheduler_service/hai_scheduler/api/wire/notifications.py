@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from hai_scheduler.api.wire.base import MAX_NUMBER, Input, Output
+from hai_scheduler.api.wire.base import MAX_NUMBER, Input, Length, Output
 
 NotificationKindName = Literal[
     "started", "resumed", "interrupted", "ended", "failed", "waiting", "gpus_idle", "environment_built", "test"
@@ -64,7 +64,7 @@ class NotificationRulesOut(Output):
 
     #: All kinds, in the order in which they are shown.
     rules: list[NotificationRule]
-    waits_longer_s: float
+    waits_longer_s: Length
     mail: str | None
     webhook: str | None
     #: The key of the webhook's signatures, in the answer that has made it; else null.

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from hai_scheduler.api.wire import shapes
-from hai_scheduler.api.wire.base import Input, Output, PriorityChoice
+from hai_scheduler.api.wire.base import Input, Length, Output, PriorityChoice
 from hai_scheduler.api.wire.cluster import AssumptionOut
 from hai_scheduler.service.policy.numbers import NUMBERS, NumberKind
 
@@ -42,7 +42,7 @@ class PolicyValue(Output):
 
     value: Any
     #: A length of time in seconds; null for other kinds of numbers.
-    length_s: float | None
+    length_s: Length | None
     source: Literal["default", "configuration", "admin"]
     #: The node group for which it was set; null: all groups.
     group: str | None

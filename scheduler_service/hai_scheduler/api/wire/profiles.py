@@ -8,14 +8,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hai_scheduler.api.wire.base import Input, Output
-from hai_scheduler.core.profiling.recordings import MOST_PROCESSES, MOST_RANKS, MOST_SECONDS, MOST_STEPS
+from hai_scheduler.core.profiling.recordings import MOST_PROCESSES, MOST_RANKS, MOST_SECONDS, MOST_STEPS, RecordingKind
+from hai_scheduler.service.shared.sent_as import by_word
 
 
 class RecordingSubmit(Input):
     """What to record of a running task."""
 
     #: trace: each operator, by PyTorch's profiler. stacks: the Python stacks of all threads at this moment.
-    kind: Literal["trace", "stacks"] = "trace"
+    kind: Annotated[RecordingKind, by_word(RecordingKind, Literal["trace", "stacks"])] = RecordingKind.TRACE
     #: The length of a trace; null: 5 seconds, unless `steps` is given.
     seconds: Annotated[float, Field(ge=0.1, le=MOST_SECONDS, allow_inf_nan=False)] | None = None
     #: The length of a trace in steps of the optimizer.

@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
-from hai_scheduler.api.wire.base import Input, Output, PriorityName, in_range
+from hai_scheduler.api.wire.base import Input, LevelName, Output, in_range
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.service.shared.sent_as import LEVEL
 
 
 class QuotaOut(Output):
@@ -15,7 +17,7 @@ class QuotaOut(Output):
 
     subject: str
     group: str
-    priority: PriorityName
+    priority: LevelName
     limit: int | None
     #: The highest limit to which users for whom the row counts may raise their own row; null: they may not.
     ceiling: int | None
@@ -44,7 +46,7 @@ class QuotaPut(Input):
 
     subject: Annotated[str, Field(pattern=r"^(public|user:.+|group:.+|total:.+)$", max_length=300)]
     group: Annotated[str, Field(max_length=128)] = "training"
-    priority: PriorityName
+    priority: Annotated[Priority, LEVEL]
     limit: Annotated[int, Field(ge=0, le=1_000_000)] | None
     #: The highest limit to which users for whom the row counts may raise their own row; null: they may not.
     ceiling: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
@@ -56,7 +58,7 @@ class OwnQuotaPut(Input):
     """Write the caller's own row of quota, up to the ceiling that an admin has set."""
 
     group: Annotated[str, Field(max_length=128)] = "training"
-    priority: PriorityName
+    priority: Annotated[Priority, LEVEL]
     limit: Annotated[int, Field(ge=0, le=1_000_000)]
 
 
@@ -65,14 +67,14 @@ class QuotaKey(Input):
 
     subject: Annotated[str, Field(max_length=300)]
     group: Annotated[str, Field(max_length=128)] = "training"
-    priority: PriorityName
+    priority: Annotated[Priority, LEVEL]
 
 
 class OwnQuota(Output):
     """How much a user may hold at a level, and how much the user holds."""
 
     group: str
-    priority: PriorityName
+    priority: LevelName
     #: The limit in nodes; null: no limit.
     limit: int | None
     #: Nodes that the user holds; k GPUs of a node count as k / GPUs-of-the-node.

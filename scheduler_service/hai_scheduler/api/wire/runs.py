@@ -7,14 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hai_scheduler.api.wire.base import (
-    MAX_NUMBER,
-    Input,
-    Moment,
-    Output,
-    PriorityName,
-    TaskStateName,
-)
+from hai_scheduler.api.wire.base import MAX_NUMBER, Input, Length, LevelName, Moment, Output, TaskStateName
 
 
 class CheckpointOut(Output):
@@ -118,7 +111,7 @@ class RunOut(Output):
     id: str
     number: int
     state: Literal["starting", "running", "leaving", "ended"]
-    priority: PriorityName
+    priority: LevelName
     nodes: list[str]
     ranks: list[RankOut]
     started_at: datetime
@@ -134,7 +127,7 @@ class RunOut(Output):
     #: unknown: it left by itself, and nothing shows that it had saved. ended: it was ended before it left.
     left: Literal["saved", "unknown", "ended"] | None
     #: Node-seconds of work that were lost at its end; null: none were, or it is not known how many were.
-    lost_s: float | None
+    lost_s: Length | None
     #: Ranks whose own failure ended the run; ranks that were ended because of that are not listed.
     failed_ranks: list[int] = []
     #: The generation of an environment of haienv that the run was started with; null: none.

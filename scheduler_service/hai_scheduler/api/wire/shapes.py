@@ -16,6 +16,7 @@ from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.workspace.environments import VARIABLE
 from hai_scheduler.core.workspace.mounts import MAX_PRIORITY
 from hai_scheduler.service.shared.orders import MOST_HORIZON
+from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
 
 _STATE: Final = "|".join(["live", *(state.value for state in TaskState)])
@@ -70,6 +71,21 @@ TASK: Final[JsonDict] = {
             "then": {"properties": {"signal": {"type": "null"}}},
         },
     ]
+}
+#: What dataclasses that are bodies have beyond the types of their fields.
+VALUES: Final[dict[type, dict[str, Any]]] = {
+    Submission: {
+        **TASK,
+        "properties": {
+            "name": TASK_NAME,
+            "command": COMMAND,
+            "cwd": ABSOLUTE,
+            "env": TASK_VARIABLES,
+            "signal": SIGNAL,
+            "checkpoint_dir": ABSOLUTE,
+            "tags": {"items": SHOWN},
+        },
+    }
 }
 #: Fields that a mount rule with `add` needs, and one with `remove` does not have.
 MOUNT: Final[JsonDict] = {

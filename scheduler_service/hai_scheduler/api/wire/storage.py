@@ -8,6 +8,8 @@ from pydantic import ConfigDict, Field, Json
 
 from hai_scheduler.api.wire import shapes
 from hai_scheduler.api.wire.base import Input, Output
+from hai_scheduler.core.workspace.mounts import Action, MountKind
+from hai_scheduler.service.shared.sent_as import by_word
 
 MountKindName = Literal["host_path", "pvc"]
 MountActionName = Literal["add", "remove"]
@@ -25,9 +27,9 @@ class MountPut(Input):
     #: `user:NAME`, `group:NAME` or `public`.
     subject: Annotated[str, Field(max_length=300, json_schema_extra=shapes.SUBJECT)]
     #: `remove`: folders that weaker rules mount there are not mounted.
-    action: MountActionName = "add"
+    action: Annotated[Action, by_word(Action, MountActionName)] = Action.ADD
     #: What is mounted; null for `remove`.
-    kind: MountKindName | None = None
+    kind: Annotated[MountKind, by_word(MountKind, MountKindName)] | None = None
     #: `host_path`: a folder of the node. `pvc`: a claim, or `claim/folder in it`. Empty for `remove`.
     source: _Path = ""
     #: The path at which the container sees it.

@@ -10,13 +10,12 @@ from pydantic import ConfigDict, Field
 from hai_scheduler.api.wire import shapes
 from hai_scheduler.api.wire.base import (
     MAX_NUMBER,
-    MAX_SECONDS,
     Input,
+    Length,
     Output,
     PriorityChoice,
     PriorityName,
     ProfileName,
-    Seconds,
     TaskStateName,
 )
 from hai_scheduler.api.wire.cluster import MeanUseOut, NodeOut
@@ -24,89 +23,18 @@ from hai_scheduler.api.wire.logs import LogHits
 from hai_scheduler.api.wire.overview import ShortWaitOut
 from hai_scheduler.api.wire.problem import Problem
 from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, HaienvOut, RunOut
-from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
+from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.service.shared.sent_as import BY_NAME
 
 #: A number of processes on each node, or one for each GPU.
 RanksPerNodeChoice = Annotated[int, Field(strict=True, ge=1, le=MAX_RANKS_PER_NODE)] | Literal["gpu"]
 
 
-class SnapshotIn(Input):
-    """A snapshot of code that the caller has sent."""
-
-    #: The SHA-256 of its manifest.
-    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    #: The commit of git that was checked out; null: there is none.
-    commit: Annotated[Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")] | None, Field()] = None
-    #: Whether a file was not as in that commit.
-    dirty: bool = False
-
-
-class TaskSubmit(Input):
-    """A task to submit."""
-
-    model_config = ConfigDict(json_schema_extra=shapes.TASK)
-
-    #: Letters and digits of any script, `.`, `_` and `-`, beginning with a letter or digit; not a number.
-    name: Annotated[str, Field(max_length=128, json_schema_extra=shapes.TASK_NAME)]
-    #: The program and its arguments.
-    command: Annotated[list[str], Field(min_length=1, max_length=1000, json_schema_extra=shapes.COMMAND)]
-    #: The folder to start in, absolute.
-    cwd: Annotated[str, Field(max_length=4096, json_schema_extra=shapes.ABSOLUTE)]
-    nodes: Annotated[int, Field(ge=1, le=100_000)] = 1
-    #: GPUs on each of its nodes, which the task then shares with other such tasks; null: whole nodes.
-    gpus: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    #: A level, or AUTO: the highest one that still has quota.
-    priority: PriorityChoice = "NORMAL"
-    #: The node group.
-    group: Annotated[str, Field(max_length=128)] = "training"
-    #: Environment variables; names that the platform sets are refused.
-    env: Annotated[dict[str, str], Field(json_schema_extra=shapes.TASK_VARIABLES)] = {}
-    #: How the job is told to leave; with `auto` the platform finds out.
-    profile: ProfileName = "auto"
-    #: The signal to send and, optionally, how many seconds before the deadline: `USR1@60`; null: the profile's.
-    signal: Annotated[Annotated[str, Field(max_length=16)] | None, Field(json_schema_extra=shapes.SIGNAL)] = None
-    #: Seconds between the notice and its deadline; null: the group's default.
-    grace_s: Seconds | None = None
-    #: Seconds of running after which the task is ended; null: no limit.
-    time_limit_s: Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)] | None = None
-    #: Absolute path; null: a folder that the platform creates.
-    checkpoint_dir: Annotated[
-        Annotated[str, Field(max_length=4096)] | None, Field(json_schema_extra=shapes.ABSOLUTE)
-    ] = None
-    #: Paths, absolute or below cwd, whose changes count as checkpoints, beside changes in the folder for checkpoints.
-    watch: Annotated[list[Annotated[str, Field(min_length=1, max_length=4096)]], Field(max_length=20)] = []
-    tags: Annotated[
-        list[Annotated[str, Field(max_length=128, json_schema_extra=shapes.SHOWN)]], Field(max_length=50)
-    ] = []
-    #: Whether to hold the task: it does not start until it is resumed.
-    hold: bool = False
-    #: How often the task is started again when its command fails.
-    retries: Annotated[int, Field(ge=0, le=MAX_RETRIES)] = 0
-    #: Seconds before the first retry; doubled before each further retry, up to a day.
-    retry_backoff_s: Seconds = 0.0
-    #: Exit statuses after which a retry is made; empty: any failure.
-    retry_exit_codes: Annotated[list[Annotated[int, Field(ge=1, le=255)]], Field(max_length=255)] = []
-    #: What to run in: the name of an image (GET /environments) or `images/NAME`, or an environment of haienv by its
-    #: bare name, its full name (`users/ann/vision`) or one of its generations (`vision@3`); null: the user's default
-    #: image, else the platform's own.
-    environment: Annotated[str, Field(max_length=256)] | None = None
-    #: Whether each run takes the generation of the environment of haienv that is current at its start; else all runs
-    #: use the generation that is current now.
-    env_latest: bool = False
-    #: The snapshot of its code, in which all runs start; null: they start in `cwd` as it is then.
-    snapshot: SnapshotIn | None = None
-    #: In the answer to `POST /tasks/parse`: the file asks for a snapshot of `cwd`. Who submits it has to send one, and
-    #: to set `snapshot`.
-    take_snapshot: bool | None = None
-    #: How often the command runs on each node, with LOCAL_RANK and so on; `gpu`: once for each of its GPUs;
-    #: null: once, and RANK counts nodes.
-    ranks_per_node: RanksPerNodeChoice | None = None
-
-
 class PriorityChange(Input):
     """Change the priority of a task."""
 
-    priority: PriorityChoice
+    priority: Annotated[Priority | None, BY_NAME]
 
 
 class OrderChange(Input):
@@ -277,8 +205,8 @@ class TaskDetail(TaskSummary):
     watch: list[str] = []
     #: Advice for the owner, as sentences.
     hint: str | None = None
-    grace_s: float
-    time_limit_s: float | None
+    grace_s: Length
+    time_limit_s: Length | None
     checkpoint_dir: str
     job_state: str | None
     #: How often the task may be started again when its command fails, and how often it was.

@@ -6,11 +6,14 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import IntEnum, StrEnum
-from typing import Final
+from typing import Final, Literal
 
 #: How a user writes a signal: its name and, optionally, the seconds before the deadline.
 SIGNAL_PATTERN: Final = r"(TERM|INT|USR1|USR2)(@[0-9]{1,5}(\.[0-9]{1,3})?)?"
 _WRITTEN: Final = re.compile(r"(?P<name>TERM|INT|USR1|USR2)(@(?P<before>[0-9]{1,5}(\.[0-9]{1,3})?))?")
+
+#: The words for `Profile`.
+ProfileName = Literal["auto", "sigterm", "cooperative", "slurm", "kill"]
 
 
 class Profile(StrEnum):

@@ -42,3 +42,6 @@ JOB_NUMBER: Final = re.compile(JOB_NUMBER_PATTERN)
 MAX_JOB_NUMBER: Final = 10**18
 #: The most steps of a job: numbers that JavaScript knows exactly.
 MAX_STEP: Final = 10**15
+
+#: The longest length of time that is accepted, in seconds: ten years.
+MAX_SECONDS: Final = 315_360_000

@@ -60,7 +60,7 @@ from hai_scheduler.service.shared.orders import (
     WhatIfOrder,
 )
 from hai_scheduler.service.tasks.experiments import InvalidExperiment, read_experiment
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
 
 #: The JSON form of all classes in orders and answers.

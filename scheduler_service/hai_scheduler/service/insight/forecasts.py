@@ -14,7 +14,8 @@ from hai_scheduler.service.shared.errors import Conflict, Invalid, Unavailable
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.orders import HORIZON, MOST_HORIZON, Bounds, ComputePool, ForecastOrder, SnapshotFacts
-from hai_scheduler.service.tasks.submissions import Submission, Submissions
+from hai_scheduler.service.tasks.submission import Submission
+from hai_scheduler.service.tasks.submissions import Submissions
 
 _HOLDS_NODES = (TaskState.STARTING, TaskState.RUNNING)
 

@@ -36,34 +36,12 @@ from hai_scheduler.service.shared.errors import Conflict, Forbidden, HaiError, I
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.storage_limit import StorageLimit
-from hai_scheduler.service.tasks.submission import Submission, digest_of, spec_of
+from hai_scheduler.service.tasks.submission import Submission, build_of, digest_of
 from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs, chosen
 
 #: The most submissions in one transaction, so that other writers do not wait long.
 TOGETHER: Final = 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class New:
-    """A submission that has passed all checks that need no transaction."""
-
-    caller: Caller
-    submission: Submission
-    #: The task without an id.
-    task: Task
-    #: The environment with which the files of the submission were checked.
-    environment: Environment | None
-    key: str | None
-    #: What the name of its environment means.
-    choice: Choice = NO_CHOICE
-    #: The image of `environment` with its digest; None: its tag counts.
-    image: str | None = None
-
-    @property
-    def used(self) -> tuple[str, str] | None:
-        """The user and the idempotency key, by which an earlier submission is found; None without a key."""
-        return None if self.key is None else (self.caller.name, self.key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +62,25 @@ class OtherEnvironment:
 Answer = Admitted | OtherEnvironment
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class _Waiting:
-    new: New
+    """A submission that has passed all checks that need no transaction."""
+
+    caller: Caller
+    submission: Submission
+    #: What is to be stored.
+    new: NewTask
+    #: The environment with which the files of the submission were checked.
+    environment: Environment | None
+    #: What the name of its environment means.
+    choice: Choice
     answer: asyncio.Future[Answer]
+
+    @property
+    def used(self) -> tuple[str, str] | None:
+        """The user and the idempotency key, by which an earlier submission is found; None without a key."""
+        key = self.new.idempotency_key
+        return None if key is None else (self.caller.name, key)
 
 
 @dataclass(slots=True)
@@ -131,12 +124,34 @@ class Admission:
                 return chosen(environments, caller.name, caller.groups or groups.get(caller.name, frozenset()), name)
         return await self.runtime_envs.choose(caller, name)
 
-    async def admit(self, new: New) -> Answer:
-        """Store the task, or find the earlier task with the same key.
+    async def admit(
+        self,
+        caller: Caller,
+        submission: Submission,
+        new: NewTask,
+        *,
+        environment: Environment | None = None,
+        choice: Choice = NO_CHOICE,
+    ) -> Answer:
+        """Store a task, or find the earlier task with the same key.
+
+        Args:
+            caller: The user.
+            submission: What the user has submitted.
+            new: The task that it makes.
+            environment: The environment with which the files of the submission were checked.
+            choice: What the name of its environment means.
 
         Raises the errors of `check`, Conflict if the key was used with another description, and Temporary.
         """
-        waiting = _Waiting(new, asyncio.get_running_loop().create_future())
+        waiting = _Waiting(
+            caller=caller,
+            submission=submission,
+            new=new,
+            environment=environment,
+            choice=choice,
+            answer=asyncio.get_running_loop().create_future(),
+        )
         self._line.append(waiting)
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._store_all())
@@ -205,7 +220,7 @@ class Admission:
         keys: set[tuple[str, str]] = set()
         while self._line and len(taken) < most:
             waiting = self._line.popleft()
-            used = waiting.new.used
+            used = waiting.used
             if waiting.answer.done():
                 continue  # the request was cancelled
             if used is not None and used in keys:
@@ -227,10 +242,10 @@ class Admission:
             environments=await tx.environments.all(),
             groups={user.name: user.groups for user in await tx.users.all()},
             archived=frozenset(await tx.users.archived()),
-            earlier=await tx.tasks.keyed([waiting.new.used for waiting in taken if waiting.new.used is not None]),
+            earlier=await tx.tasks.keyed([waiting.used for waiting in taken if waiting.used is not None]),
         )
         self._known = seen.environments, seen.groups
-        found: list[Answer | HaiError | NewTask] = [await self._checked(tx, waiting.new, seen) for waiting in taken]
+        found: list[Answer | HaiError | NewTask] = [await self._checked(tx, waiting, seen) for waiting in taken]
         stored = await tx.tasks.add_all([each for each in found if isinstance(each, NewTask)])
         left = iter(stored)
         answers: list[Answer | HaiError] = []
@@ -238,63 +253,62 @@ class Admission:
         for waiting, each in zip(taken, found, strict=True):
             if isinstance(each, NewTask):
                 task = next(left)
-                lines.append(self._line_of(waiting.new, task))
-                await self._audit_build(tx, waiting.new, task, each.spec)
-                answers.append(Admitted(task=task, spec=each.spec, choice=waiting.new.choice))
+                lines.append(self._line_of(waiting, task))
+                await self._audit_build(tx, waiting.caller, task, each.spec)
+                answers.append(Admitted(task=task, spec=each.spec, choice=waiting.choice))
             else:
                 answers.append(each)
         await tx.events.add_all(lines)
         return answers
 
-    async def _checked(self, tx: Tx, new: New, seen: _Seen) -> Answer | HaiError | NewTask:
+    async def _checked(self, tx: Tx, asked: _Waiting, seen: _Seen) -> Answer | HaiError | NewTask:
         try:
-            if new.used is not None and (earlier := seen.earlier.get(new.used)) is not None:
-                await _check_same(tx, earlier, new.submission)
-                return Admitted(task=earlier, spec=None, choice=new.choice)
-            return await self._let_in(tx, new, seen)
+            if asked.used is not None and (earlier := seen.earlier.get(asked.used)) is not None:
+                await _check_same(tx, earlier, asked.submission)
+                return Admitted(task=earlier, spec=None, choice=asked.choice)
+            return await self._let_in(tx, asked, seen)
         except HaiError as error:
             return error
 
-    async def _let_in(self, tx: Tx, new: New, seen: _Seen) -> OtherEnvironment | NewTask:
-        caller, task = new.caller, new.task
+    async def _let_in(self, tx: Tx, asked: _Waiting, seen: _Seen) -> OtherEnvironment | NewTask:
+        caller, new = asked.caller, asked.new
         if caller.name in seen.archived:
             # The request may have passed in the moment before.
             raise Forbidden(archived_sentence(caller.name))
         groups = caller.groups or seen.groups.get(caller.name, frozenset())
-        if chosen(seen.environments, caller.name, groups, new.choice.image) != new.environment:
+        if chosen(seen.environments, caller.name, groups, asked.choice.image) != asked.environment:
             return OtherEnvironment()
-        spec = spec_of(new.submission, new.environment, new.choice.pin, new.choice.snapshot, new.image)
-        size, ahead = size_of(spec), seen.ahead[caller.name]
+        size, ahead = size_of(new.spec), seen.ahead[caller.name]
         if caller.name not in seen.unfinished:
             seen.unfinished[caller.name] = await tx.tasks.count_unfinished(caller.name)
         self._check_number(seen.unfinished[caller.name] + len(ahead))
         if caller not in seen.books:
             seen.books[caller] = await book_for(tx, caller, self.clock.now())
-        check_cap(seen.books[caller], task, task.priority, self._gpus(task))
+        check_cap(seen.books[caller], new.task, new.task.priority, self._gpus(new.task))
         await self.room.take(tx, caller.name, size, ahead=ahead)
         ahead.append(size)
-        return NewTask(task=task, spec=spec, idempotency_key=new.key)
+        return new
 
-    async def _audit_build(self, tx: Tx, new: New, task: Task, spec: TaskSpec) -> None:
+    async def _audit_build(self, tx: Tx, caller: Caller, task: Task, spec: TaskSpec) -> None:
         if (build := of_task(spec.env, spec.command)) is not None and build.of_others:
             after = {"task": task.id, "command": list(spec.command)}
             action, subject = AdminAction.ENVIRONMENT_BUILD, f"environment:{build.environment}"
-            await audit(tx, new.caller, action, subject, at=self.clock.now(), after=after)
+            await audit(tx, caller, action, subject, at=self.clock.now(), after=after)
 
-    def _line_of(self, new: New, task: Task) -> HistoryEvent:
+    def _line_of(self, asked: _Waiting, task: Task) -> HistoryEvent:
         about: dict[str, Any] = {"name": task.name, "nodes": task.nodes, "gpus": task.gpus}
-        if new.key is not None:
-            about["request"] = digest_of(new.submission)
-        if new.submission.build is not None:
-            about["build"] = new.submission.build
-        if new.choice.pin is not None:
-            about["environment"] = new.choice.pin.reference
-        if new.choice.snapshot is not None:
-            about["snapshot"] = new.choice.snapshot.digest
+        if asked.used is not None:
+            about["request"] = digest_of(asked.submission)
+        if (build := build_of(asked.submission)) is not None:
+            about["build"] = build
+        if asked.choice.pin is not None:
+            about["environment"] = asked.choice.pin.reference
+        if asked.choice.snapshot is not None:
+            about["snapshot"] = asked.choice.snapshot.digest
         return HistoryEvent(
             at=self.clock.now(),
             kind=EventKind.TASK_SUBMITTED,
-            actor=new.caller.name,
+            actor=asked.caller.name,
             user=task.user,
             task_id=task.id,
             data=about,

@@ -20,7 +20,7 @@ from hai_scheduler.service.shared.errors import Conflict, Forbidden, Invalid, No
 from hai_scheduler.service.shared.known_names import stranger
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.tasks.admission import Admitted
-from hai_scheduler.service.tasks.submission import Submission
+from hai_scheduler.service.tasks.submission import BuildSubmission
 from hai_scheduler.service.tasks.submissions import Submissions
 
 #: How many groups a message names.
@@ -184,9 +184,9 @@ def _check_right(caller: Caller, owner: str) -> None:
         raise Forbidden(f"name: {why}.")
 
 
-def _submission(caller: Caller, build: EnvironmentBuild, group: str, gpus: int | None) -> Submission:
+def _submission(caller: Caller, build: EnvironmentBuild, group: str, gpus: int | None) -> BuildSubmission:
     member = build.owner.removeprefix("groups/") in caller.groups
-    return Submission(
+    return BuildSubmission(
         name=build.task_name,
         command=build.command(),
         cwd="/",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Final
 
+from hai_client.durations import parse_duration
+from hai_client.errors import Invalid as WrongWord
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.tasks.asked_fields import AskedField, asked_fields
 
 _WHOLE_NODES: Final = "a task takes whole nodes: leave it out and set resource.node_count"
 
@@ -35,7 +39,17 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 _KEYS: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset({"version", "name", "priority", "spec", "resource", "options", "services"}),
     "spec": frozenset({"workspace", "entrypoint", "parameters", "environments", "entrypoint_executable"}),
-    "options": frozenset({"tags", "retries", "retry_backoff", "retry_exit_codes", "signal", "watch", "snapshot"}),
+    "options": frozenset(
+        {
+            "tags",
+            "retry_backoff",
+            "retry_exit_codes",
+            "signal",
+            "watch",
+            "snapshot",
+            *(one.name for one in asked_fields()),
+        }
+    ),
     "resource": frozenset({"group", "node_count", "gpus", "ranks_per_node", "image"}),
 }
 
@@ -124,6 +138,43 @@ class ExperimentFile:
         allowed = f"{least} or more" if most is None else f"from {least} to {most}"
         self.fault(path, value, f"must be a whole number, {allowed}")
         return None
+
+    def length(
+        self, section: Mapping[str, Any], path: str, *, least: float = 0, most: float | None = None
+    ) -> timedelta | None:
+        """Return the length of time of an optional key; None with a fault, or if there is none."""
+        value = section.get(path.rpartition(".")[2])
+        if value is None:
+            return None
+        try:
+            seconds = parse_duration(str(value), field=path) if isinstance(value, str | int) else -1
+        except WrongWord:
+            seconds = -1
+        if isinstance(value, bool) or not least <= seconds or (most is not None and seconds > most):
+            self.fault(path, value, "is not a length of time: write for example 30s or 5m")
+            return None
+        return timedelta(seconds=seconds)
+
+    def asked(self, section: Mapping[str, Any], field: AskedField) -> Any:
+        """Return the value of an optional key that is read by the definition of its field; None: there is none."""
+        path = f"options.{field.name}"
+        if section.get(field.name) is None:
+            return None
+        match field.kind:
+            case "number":
+                most = None if field.most is None else int(field.most)
+                return self.number(section, path, least=int(field.least or 0), most=most)
+            case "length":
+                return self.length(section, path, least=field.least or 0, most=field.most)
+            case "flag":
+                return self.flag(section, path)
+            case "text":
+                return self.text(section, path)
+            case "word":
+                value = self.text(section, path)
+                if value and value not in field.words:
+                    self.fault(path, value, f"must be one of {', '.join(field.words)}")
+                return value
 
 
 def _kind(value: Any) -> str:

@@ -14,19 +14,17 @@ from typing import Any, Final
 
 import yaml
 
-from hai_client.durations import parse_duration
-from hai_client.errors import Invalid as WrongWord
 from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
 from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.leaving import Signal
-from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
+from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.task import Retry
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import HaiError, Invalid
 from hai_scheduler.service.shared.orders import ComputePool, ExperimentFaults, ExperimentOrder
+from hai_scheduler.service.tasks.asked_fields import asked_fields
 from hai_scheduler.service.tasks.experiment_file import ExperimentFile, a_kind
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.tasks.yaml_bounds import BeyondBounds, BoundedLoader
 
 #: The longest file that is read, in bytes: experiments are much shorter, and reading YAML is slow.
@@ -138,7 +136,12 @@ class _Reader:
         priority, env = self._priority(), self._env()
         group, nodes, gpus = self._group(), self._nodes(), self._gpus()
         ranks_per_node = self._ranks_per_node()
-        tags, retry, environment = self._tags(), self._retry(), self._environment()
+        tags, environment = self._tags(), self._environment()
+        asked = {field.name: self._file.asked(self._options, field) for field in asked_fields()}
+        asked = {name: value for name, value in asked.items() if value is not None}
+        backoff, exit_codes = self._backoff(), self._exit_codes()
+        if not (retries := asked.get("retries")):
+            self._check_no_retries()
         signal, watch = self._signal(), self._watch()
         take_snapshot = self._file.flag(self._options, "options.snapshot") or None
         if self._file.faults:
@@ -155,7 +158,9 @@ class _Reader:
             signal=signal,
             watch=watch,
             tags=tags,
-            retry=retry,
+            **asked,
+            retry_backoff=backoff if retries else timedelta(0),
+            retry_exit_codes=exit_codes if retries else (),
             environment=environment,
             take_snapshot=take_snapshot,
             ranks_per_node=ranks_per_node,
@@ -270,42 +275,28 @@ class _Reader:
             return "gpu"
         return self._file.number(self._resource, "resource.ranks_per_node", least=1, most=MAX_RANKS_PER_NODE)
 
-    def _retry(self) -> Retry | None:
-        count = self._file.number(self._options, "options.retries", least=0, most=MAX_RETRIES)
-        backoff, codes = self._backoff(), self._exit_codes()
-        if count:
-            return Retry(count=count, backoff=backoff, exit_codes=codes)
+    def _check_no_retries(self) -> None:
         for key in ("retry_backoff", "retry_exit_codes"):
             if self._options.get(key) and not self._options.get("retries"):
                 self._file.fault(f"options.{key}", self._options[key], "says how to retry: set options.retries too")
-        return None
 
     def _backoff(self) -> timedelta:
-        value = self._options.get("retry_backoff")
-        if value is None:
-            return timedelta(0)
-        if isinstance(value, str | int) and not isinstance(value, bool):
-            try:
-                return timedelta(seconds=parse_duration(str(value), field="retry_backoff"))
-            except WrongWord:
-                pass
-        self._file.fault("options.retry_backoff", value, "is not a length of time: write for example 30s or 5m")
-        return timedelta(0)
+        return self._file.length(self._options, "options.retry_backoff") or timedelta(0)
 
-    def _exit_codes(self) -> frozenset[int]:
+    def _exit_codes(self) -> tuple[int, ...]:
         value = self._options.get("retry_exit_codes")
         if value is None:
-            return frozenset()
+            return ()
         if not isinstance(value, list):
             self._file.fault("options.retry_exit_codes", value, f"must be a list of numbers, not {a_kind(value)}")
-            return frozenset()
+            return ()
         codes = set()
         for index, code in enumerate(value):
             if isinstance(code, int) and not isinstance(code, bool) and 1 <= code <= 255:
                 codes.add(code)
             else:
                 self._file.fault(f"options.retry_exit_codes[{index}]", code, "is not an exit status from 1 to 255")
-        return frozenset(codes)
+        return tuple(sorted(codes))
 
     def _tags(self) -> tuple[str, ...]:
         value = self._options.get("tags")

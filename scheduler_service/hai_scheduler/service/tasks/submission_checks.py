@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
 
 from hai_client.rank.pythons import chosen
 from hai_scheduler.core.model.leaving import Profile
-from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
-from hai_scheduler.core.model.task import Retry
 from hai_scheduler.core.workspace.environments import VARIABLE, Environment
 from hai_scheduler.ports.files import Files
 from hai_scheduler.service.policy.store import PolicyStore
@@ -20,10 +17,6 @@ from hai_scheduler.service.shared.lookup import check_name, check_tags
 from hai_scheduler.service.tasks.feasibility import gpus_to_ask_for
 from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
-
-#: The most characters of a watched path, and the most paths.
-_LONGEST_PATH: Final = 4096
-_MOST_WATCHED: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,37 +68,18 @@ class SubmissionChecks:
 
 
 def check_shape(submission: Submission) -> None:
-    """Check the fields of a submission by themselves. Raises Invalid."""
+    """Check what the types of a submission's fields do not say. Raises Invalid."""
     check_name(submission.name)
     check_tags(submission.tags)
     if not submission.command or not submission.command[0]:
         raise Invalid("command", list(submission.command), "give the program to run and its arguments")
-    for word in (*submission.command, submission.cwd, *submission.env.values()):
-        if "\0" in word:
-            raise Invalid("command", word[:40], "a NUL character cannot be part of a command or of its environment")
     for field_name, path in (("cwd", submission.cwd), ("checkpoint_dir", submission.checkpoint_dir)):
         if path is not None and not path.startswith("/"):
             raise Invalid(field_name, path, "give an absolute path")
-    _check_watch(submission)
     _check_profile(submission)
     for name in submission.env:
         _check_variable(name)
-    if submission.nodes < 1:
-        raise Invalid("nodes", submission.nodes, f"{submission.nodes} is too few: a task takes at least 1 node")
-    _check_retry(submission.retry)
-    each = submission.ranks_per_node
-    if each is not None and each != "gpu" and not 1 <= each <= MAX_RANKS_PER_NODE:
-        raise Invalid(
-            "ranks_per_node", each, f"a command may run 1 to {MAX_RANKS_PER_NODE} times on a node, or once a 'gpu'"
-        )
-
-
-def _check_watch(submission: Submission) -> None:
-    for path in submission.watch:
-        if not path or "\0" in path or len(path) > _LONGEST_PATH:
-            raise Invalid("watch", path[:40], f"give a path of 1 to {_LONGEST_PATH} characters, absolute or below cwd")
-    if len(submission.watch) > _MOST_WATCHED:
-        raise Invalid("watch", len(submission.watch), f"name at most {_MOST_WATCHED} paths: a folder counts as one")
+    _check_retry(submission)
 
 
 def _check_profile(submission: Submission) -> None:
@@ -139,13 +113,13 @@ def _check_variable(name: str) -> None:
         raise Invalid("env", name, f"{name} is set by the platform for every rank: leave it out")
 
 
-def _check_retry(retry: Retry | None) -> None:
-    if retry is None:
+def _check_retry(submission: Submission) -> None:
+    if submission.retries:
         return
-    if not 1 <= retry.count <= MAX_RETRIES:
-        raise Invalid("retries", retry.count, f"a task may be started again between 1 and {MAX_RETRIES} times")
-    if retry.backoff < timedelta(0):
-        raise Invalid("retry_backoff_s", retry.backoff.total_seconds(), "give 0 or more seconds")
-    for code in sorted(retry.exit_codes):
-        if not 1 <= code <= 255:
-            raise Invalid("retry_exit_codes", code, "an exit status of a failure is between 1 and 255")
+    without = {
+        "retry_backoff_s": submission.retry_backoff.total_seconds(),
+        "retry_exit_codes": list(submission.retry_exit_codes),
+    }
+    for name, value in without.items():
+        if value:
+            raise Invalid(name, value, "says how to retry, but retries is 0: set retries to 1 or more, or leave it out")

@@ -24,7 +24,7 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.store import Store, Tx
-from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.ports.values import HistoryEvent, NewTask
 from hai_scheduler.sentences.catalogue import ENGLISH
 from hai_scheduler.sentences.words import amount, gang
 from hai_scheduler.service.policy.store import PolicyStore
@@ -37,10 +37,9 @@ from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import check_name, find
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.tasks.admission import Admission, Admitted, New, OtherEnvironment
+from hai_scheduler.service.tasks.admission import Admission, Admitted, OtherEnvironment
 from hai_scheduler.service.tasks.own_python import warnings_of
-from hai_scheduler.service.tasks.submission import Submission as Submission
-from hai_scheduler.service.tasks.submission import spec_of
+from hai_scheduler.service.tasks.submission import Submission, spec_of
 from hai_scheduler.service.tasks.submission_checks import SubmissionChecks
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.image_pins import ImagePins
@@ -124,16 +123,14 @@ class Submissions:
             await self._check_files(caller, submission, environment)
             task = self._task_of(caller, submission, gpus)
             image, warnings = await self.image_pins.of(environment)
-            new = New(
-                caller=caller,
-                submission=submission,
-                task=task,
+            spec = spec_of(submission, environment, choice.pin, choice.snapshot, image)
+            admitted = await self.admission.admit(
+                caller,
+                submission,
+                NewTask(task=task, spec=spec, idempotency_key=key),
                 environment=environment,
-                key=key,
                 choice=replace(choice, warnings=(*choice.warnings, *warnings)),
-                image=image,
             )
-            admitted = await self.admission.admit(new)
             if not isinstance(admitted, OtherEnvironment):
                 return admitted
             # The environment has changed since: its Python may be another one.

@@ -9,7 +9,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import ConfigDict, Field
 
 from hai_client.snapshots.packing import PIECE_BYTES, Packer
 from hai_scheduler.core.model.code import CodeSnapshot
@@ -41,10 +43,15 @@ OFF, REQUIRED = "off", "required"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotRef:
-    """The snapshot that a submission names, and what the client says of it."""
+    """A snapshot of code that the caller has sent."""
 
-    digest: str
-    commit: str | None = None
+    __pydantic_config__ = ConfigDict(title="SnapshotIn", extra="forbid")
+
+    #: The SHA-256 of its manifest.
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    #: The commit of git that was checked out; None: there is none.
+    commit: Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")] | None = None
+    #: Whether a file was not as in that commit.
     dirty: bool = False
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from hai_scheduler.api.bindings.catalogue import (
     NULL,
@@ -18,11 +19,12 @@ from hai_scheduler.api.bindings.catalogue import (
     Table,
     TextChoice,
     UnknownTypeError,
-    models_in,
+    parts_of,
     read,
     shape_of,
 )
 from hai_scheduler.api.wire.base import Output
+from hai_scheduler.service.shared.sent_as import IN_SECONDS
 from unit.api.bindings.models import MoreOut, PartOut, ThingPut, WholeOut
 
 SHAPES: list[tuple[Any, Shape]] = [
@@ -102,7 +104,32 @@ def test_a_default_that_is_made_by_a_function_is_described_as_what_it_makes() ->
     assert (names.required, names.default) == (False, ["a"])
 
 
-def test_models_are_found_at_any_depth_of_an_annotation() -> None:
-    assert models_in(dict[str, list[PartOut | None]] | ThingPut | int) == [PartOut, ThingPut]
-    assert models_in(str) == []
-    assert models_in(BaseModel) == [BaseModel]
+def test_bodies_are_found_at_any_depth_of_a_field() -> None:
+    class DeepOut(Output):
+        """Deep."""
+
+        a: dict[str, list[PartOut | None]] | ThingPut | int
+        b: str
+        c: BaseModel
+
+    assert parts_of(DeepOut) == [PartOut, ThingPut, BaseModel]
+
+
+def test_a_value_of_the_service_is_described_as_it_stands_in_json() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Odd:
+        """Odd."""
+
+        __pydantic_config__ = ConfigDict(title="OddPut")
+
+        length: Annotated[Annotated[timedelta, IN_SECONDS] | None, Field(alias="length_s")] = None
+        names: tuple[str, ...] = ()
+        size: int
+
+    (model,) = read([Odd])
+    assert (model.name, model.sent) == ("OddPut", True)
+    assert [(one.name, one.shape, one.required, one.default) for one in model.fields] == [
+        ("length_s", OneOf((PlainValue("float"), NULL)), False, None),
+        ("names", Several(PlainValue("str")), False, []),
+        ("size", PlainValue("int"), True, None),
+    ]

@@ -1,4 +1,4 @@
-"""What a client submits and what is shown of it: the same value in the words of the wire and of the core.
+"""What is shown of tasks.
 
 How many holders of the nodes it waits for a task names, in lists and by itself.
 """
@@ -9,8 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.api.convert.tasks import detail, submission_of, submit_of, summaries, verdict_out
-from hai_scheduler.api.wire.tasks import TaskSubmit
+from hai_scheduler.api.convert.tasks import detail, summaries, verdict_out
 from hai_scheduler.core.model.limits import MAX_HOLDERS
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
@@ -19,47 +18,6 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from kit.builders import T0, a_spec, a_task, at
 
 ALICE = Caller(name="alice")
-
-WHOLE = {
-    "name": "train",
-    "command": ["python", "train.py"],
-    "cwd": "/home/ann",
-    "nodes": 2,
-    "gpus": 4,
-    "priority": "AUTO",
-    "group": "large",
-    "env": {"SEED": "1"},
-    "profile": "sigterm",
-    "signal": "USR1@60",
-    "grace_s": 90.0,
-    "time_limit_s": 3600.0,
-    "checkpoint_dir": "/shared/ann",
-    "watch": ["out"],
-    "tags": ["night"],
-    "hold": True,
-    "retries": 2,
-    "retry_backoff_s": 30.0,
-    "retry_exit_codes": [3, 137],
-    "environment": "torch",
-    "env_latest": True,
-    "ranks_per_node": "gpu",
-    "snapshot": {"digest": "d" * 64, "commit": "c" * 40, "dirty": True},
-    "take_snapshot": True,
-}
-
-
-def test_every_field_of_a_submission_survives_the_way_in_and_out() -> None:
-    body = TaskSubmit.model_validate(WHOLE)
-    plain = TaskSubmit(name="a", command=["a"], cwd="/")
-    alike = [name for name in TaskSubmit.model_fields if getattr(body, name) == getattr(plain, name)]
-    assert alike == [], "give these a value"
-    assert submit_of(submission_of(body)) == body
-    assert submit_of(submission_of(plain)) == plain
-
-
-def test_a_submission_keeps_no_list_that_its_caller_could_change() -> None:
-    submission = submission_of(TaskSubmit.model_validate(WHOLE))
-    assert (submission.command, submission.watch, submission.tags) == (("python", "train.py"), ("out",), ("night",))
 
 
 def waiting(holders: int) -> TaskView:

@@ -10,10 +10,11 @@ from pydantic import ValidationError
 from tornado.web import HTTPError
 
 from hai_scheduler.api.server.problems import CODES, MOST_ERRORS, Refused, incident, problem_of
-from hai_scheduler.api.wire.tasks import TaskSubmit
+from hai_scheduler.api.wire.values import adapter_of
 from hai_scheduler.ports.errors import Absent, LeaseLost, Temporary, WriteConflict
 from hai_scheduler.service.shared import errors
 from hai_scheduler.service.tasks.experiments import InvalidExperiment
+from hai_scheduler.service.tasks.submission import Submission
 from kit.operations import operations
 
 CLASSES = [
@@ -111,7 +112,7 @@ def test_a_body_that_is_nothing_but_faults_costs_no_more_than_a_few() -> None:
     def work(faults: int) -> int:
         body = json.dumps({f"x{number}": 0 for number in range(faults)})
         with pytest.raises(ValidationError) as caught:
-            TaskSubmit.model_validate_json(body)
+            adapter_of(Submission).validate_json(body)
         return operations(lambda: told.append(problem_of(caught.value)))
 
     found = [work(faults) for faults in (200, MOST_ERRORS + 1, 5000)]

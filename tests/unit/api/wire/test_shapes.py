@@ -11,17 +11,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, validators
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from hai_scheduler.api.bindings.openapi import document
-from hai_scheduler.api.convert import tasks as convert
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.wire.environments import EnvironmentPut
 from hai_scheduler.api.wire.explain import ForecastAsk
 from hai_scheduler.api.wire.policy import PolicyChange
 from hai_scheduler.api.wire.storage import MountPut
-from hai_scheduler.api.wire.tasks import OrderChange, TaskSubmit
+from hai_scheduler.api.wire.tasks import OrderChange
+from hai_scheduler.api.wire.values import adapter_of, wire_name
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.tasks.submission_checks import check_shape
 from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
 
@@ -37,14 +38,14 @@ def _pattern(_: Any, pattern: str, text: Any, __: Any) -> Any:
 Validator = validators.extend(Draft202012Validator, {"pattern": _pattern})
 
 
-def schema_accepts(model: type[BaseModel], body: Any) -> bool:
-    schema = {"$ref": f"#/components/schemas/{model.__name__}", "components": COMPONENTS}
+def schema_accepts(model: type, body: Any) -> bool:
+    schema = {"$ref": f"#/components/schemas/{wire_name(model)}", "components": COMPONENTS}
     return bool(Validator(schema).is_valid(body))
 
 
 def service_accepts(body: Any) -> bool:
     try:
-        check_shape(convert.submission_of(TaskSubmit.model_validate_json(json.dumps(body), strict=True)))
+        check_shape(adapter_of(Submission).validate_json(json.dumps(body), strict=True))
     except (ValidationError, Invalid):
         return False
     return True
@@ -96,8 +97,8 @@ def test_the_document_and_the_checks_agree_on_any_submission(changes, missing) -
     for body in [{**GOOD, **dict(pair)} for pair in zip(changes.items(), strict=True)] or [dict(GOOD)]:
         for name in missing:
             body.pop(name, None)
-        assert schema_accepts(TaskSubmit, body) == service_accepts(body), body
-    assert schema_accepts(TaskSubmit, {**GOOD, **changes}) == service_accepts({**GOOD, **changes})
+        assert schema_accepts(Submission, body) == service_accepts(body), body
+    assert schema_accepts(Submission, {**GOOD, **changes}) == service_accepts({**GOOD, **changes})
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_the_document_and_the_checks_agree_on_any_submission(changes, missing) -
 def test_what_is_just_good_and_what_is_just_bad(field: str, good: object, bad: object) -> None:
     for value, expected in ((good, True), (bad, False)):
         body = {**GOOD, field: value}
-        assert (schema_accepts(TaskSubmit, body), service_accepts(body)) == (expected, expected)
+        assert (schema_accepts(Submission, body), service_accepts(body)) == (expected, expected)
 
 
 @pytest.mark.parametrize(

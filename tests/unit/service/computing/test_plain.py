@@ -18,7 +18,7 @@ from hai_scheduler.service.computing.work import PLAIN
 from hai_scheduler.service.insight.forecast import Forecast, Outcome
 from hai_scheduler.service.logs.lines import Cursor, Hits, Line
 from hai_scheduler.service.shared.orders import Bounds, ForecastOrder, SnapshotFacts
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from kit.builders import a_checkpoint, a_notice, a_run, a_task, at, some_nodes
 
 TASK = a_task(

@@ -26,7 +26,7 @@ from hai_scheduler.service.insight.forecast import (
 from hai_scheduler.service.insight.history import History
 from hai_scheduler.service.shared.errors import Conflict, Invalid, NotFound, QuotaExceeded
 from hai_scheduler.service.shared.orders import Bounds
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from kit.builders import a_quota, a_task, at, some_nodes
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import Service, user

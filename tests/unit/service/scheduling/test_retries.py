@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
-
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.task import Retry, TaskState
-from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.core.model.task import TaskState
 from kit.builders import at
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import Service, user
@@ -24,8 +21,7 @@ async def ends_told(service: Service, task_id: TaskId) -> list[dict[str, object]
 
 async def test_a_failed_command_is_started_again_after_its_back_off_until_its_retries_are_used() -> None:
     service = await Service().open()
-    retry = Retry(count=2, backoff=timedelta(seconds=10))
-    task = await service.submit("flaky", "ann", does=FAILS, retry=retry)
+    task = await service.submit("flaky", "ann", does=FAILS, retries=2, retry_backoff=timedelta(seconds=10))
     await service.step()
     await service.step(5)
     assert (await service.task(task)).not_before == at(15)
@@ -40,8 +36,7 @@ async def test_a_failed_command_is_started_again_after_its_back_off_until_its_re
 
 async def test_the_history_says_what_happens_after_a_failure() -> None:
     service = await Service().open()
-    retry = Retry(count=2, backoff=timedelta(seconds=10))
-    task = await service.submit("flaky", "ann", does=FAILS, retry=retry)
+    task = await service.submit("flaky", "ann", does=FAILS, retries=2, retry_backoff=timedelta(seconds=10))
     for seconds in (0, 5, 10, 5, 20, 5):
         await service.step(seconds)
     told = await ends_told(service, task)
@@ -56,8 +51,8 @@ async def test_the_history_says_what_happens_after_a_failure() -> None:
 
 async def test_the_history_says_when_a_status_is_not_retried_and_when_there_is_no_back_off() -> None:
     service = await Service().open()
-    other = await service.submit("other", "ann", does=FAILS, retry=Retry(count=1, exit_codes=frozenset({75})))
-    at_once = await service.submit("at-once", "ann", does=FAILS, retry=Retry(count=1))
+    other = await service.submit("other", "ann", does=FAILS, retries=1, retry_exit_codes=(75,))
+    at_once = await service.submit("at-once", "ann", does=FAILS, retries=1)
     plain = await service.submit("plain", "ann", does=FAILS)
     for seconds in (0, 5):
         await service.step(seconds)
@@ -71,28 +66,9 @@ async def test_the_history_says_when_a_status_is_not_retried_and_when_there_is_n
     assert (told["message"], "retry" in told) == ("rank 0 with status 3", False)
 
 
-@pytest.mark.parametrize(
-    ("retry", "field", "said"),
-    [
-        pytest.param(Retry(count=0), "retries", "between 1 and 100", id="none"),
-        pytest.param(Retry(count=101), "retries", "between 1 and 100", id="too many"),
-        pytest.param(Retry(count=1, backoff=-timedelta(seconds=1)), "retry_backoff_s", "0 or more", id="back in time"),
-        pytest.param(Retry(count=1, exit_codes=frozenset({0})), "retry_exit_codes", "between 1 and 255", id="success"),
-        pytest.param(
-            Retry(count=1, exit_codes=frozenset({256})), "retry_exit_codes", "between 1 and 255", id="no status"
-        ),
-    ],
-)
-async def test_retries_that_cannot_be_are_refused(retry: Retry, field: str, said: str) -> None:
-    service = await Service().open()
-    with pytest.raises(Invalid, match=said) as caught:
-        await service.submit("t", "ann", retry=retry)
-    assert caught.value.field == field
-
-
 async def test_a_back_off_that_doubles_beyond_all_measure_waits_a_day() -> None:
     service = await Service().open()
-    task = await service.submit("many", "ann", does=FAILS, retry=Retry(count=100, backoff=timedelta(days=3650)))
+    task = await service.submit("many", "ann", does=FAILS, retries=100, retry_backoff=timedelta(days=3650))
     await service.step()
     await service.step(5)
     assert (await service.task(task)).not_before == at(5, hours=24)
@@ -101,7 +77,7 @@ async def test_a_back_off_that_doubles_beyond_all_measure_waits_a_day() -> None:
 async def test_a_rank_that_was_ended_with_the_others_decides_no_retry() -> None:
     service = await Service().open()
     does = Behaviour(work=timedelta(seconds=5), exit_code=3, failing_rank=1)
-    task = await service.submit("gang", "ann", 2, does, retry=Retry(count=1, exit_codes=frozenset({137, 143})))
+    task = await service.submit("gang", "ann", 2, does, retries=1, retry_exit_codes=(137, 143))
     await service.step()
     for _ in range(5):
         await service.step(10)

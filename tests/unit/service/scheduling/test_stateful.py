@@ -25,7 +25,7 @@ from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Retry, Task, TaskState
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict
 from hai_scheduler.core.ordering.quota import QuotaAccounts, QuotaTable
 from hai_scheduler.core.planning.plan import plan
@@ -171,10 +171,11 @@ class ServiceMachine(RuleBasedStateMachine):
         gpus=st.sampled_from([None, None, 1, 3, 6]),
         level=st.sampled_from(LEVELS),
         does=behaviours,
-        retry=st.sampled_from([None, None, Retry(count=2, backoff=timedelta(seconds=10))]),
+        retries=st.sampled_from([0, 0, 2]),
         limit=st.sampled_from([None, None, timedelta(seconds=50)]),
     )
-    def submit(self, who: str, level: Priority | None, limit: timedelta | None, **fields: Any) -> None:
+    def submit(self, who: str, level: Priority | None, limit: timedelta | None, retries: int, **fields: Any) -> None:
+        fields |= {"retries": retries, "retry_backoff": timedelta(seconds=10 if retries else 0)}
         made = self.do(self.service.submit("task", who, priority=level, time_limit=limit, **fields))
         if made is not None:
             self.submitted.append(made)

@@ -22,7 +22,7 @@ from hai_scheduler.ports.errors import LeaseLost, Temporary
 from hai_scheduler.service.launch.launching import Launching
 from hai_scheduler.service.shared.errors import HaiError
 from hai_scheduler.service.shared.topics import TICK, run_topic
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from kit.ledger import check_ledger
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, user

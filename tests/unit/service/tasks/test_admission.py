@@ -17,7 +17,8 @@ from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.files import PathFault
 from hai_scheduler.ports.values import NewTask
 from hai_scheduler.service.shared.errors import Conflict, QuotaExceeded
-from hai_scheduler.service.tasks.submissions import Submission, Submissions
+from hai_scheduler.service.tasks.submission import Submission
+from hai_scheduler.service.tasks.submissions import Submissions
 from kit.memory.stored.tasks import MemoryTasks
 from kit.memory.transaction import MemoryTx
 from unit.service.service_world import Service, user

@@ -15,7 +15,8 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.shared.errors import Conflict, Invalid, NotFound, QuotaExceeded
 from hai_scheduler.service.shared.topics import TICK
-from hai_scheduler.service.tasks.submissions import Submission, Submissions
+from hai_scheduler.service.tasks.submission import Submission
+from hai_scheduler.service.tasks.submissions import Submissions
 from kit.builders import a_quota
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, Service, user

@@ -8,7 +8,7 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from kit.builders import a_pin
 from kit.memory.behaviour import Behaviour
 from kit.memory.clock import VirtualClock

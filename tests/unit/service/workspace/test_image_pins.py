@@ -10,7 +10,7 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.images import NoDigest
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from kit.builders import an_environment
 from unit.service.service_world import Service
 

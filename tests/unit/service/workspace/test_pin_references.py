@@ -8,7 +8,7 @@ import pytest
 
 from hai_scheduler.ports.haienvs import Use
 from hai_scheduler.service.shared.errors import Conflict
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from unit.service.workspace.pinned_world import ANN, LATER, MINE, World
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Retry, TaskState
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.workspace.abi import Needs
 from hai_scheduler.core.workspace.builds import BuildSettings, BuildVerb, EnvironmentBuild
 from hai_scheduler.core.workspace.mounts import MountKind, MountRule
@@ -173,7 +173,7 @@ async def test_a_conda_environment_says_so(world: World) -> None:
 
 @pytest.mark.parametrize("damage", ["removed", "another digest"])
 async def test_a_damaged_environment_is_nobodys_fault_and_the_task_waits(world: World, damage: str) -> None:
-    task = await world.send(environment="vision", retry=Retry(count=1))
+    task = await world.send(environment="vision", retries=1)
     if damage == "removed":
         world.environments.remove(MINE)
     else:

@@ -22,7 +22,7 @@ from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.errors import Forbidden, HaiError, Invalid, NotFound
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from kit.builders import a_mount_rule, an_environment
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, Service, user

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from hai_client.cli.language.asked_fields import ASKED_FIELDS
+from kit import asked
 from unit.client.conftest import Hai
 
 
@@ -34,12 +36,14 @@ def test_every_option_arrives(
     monkeypatch.setenv("SEED", "7")
     words = (
         "submit -n 3 --gpus 2 -p very-high --name x1 -g a100 -e LR=0.1 -e NOTE=a=b -e SEED --profile slurm --grace 2m "
-        "--time-limit 4h --retries 5 --retry-backoff 30s --retry-exit-codes 137,1 "
+        "--time-limit 4h --retry-backoff 30s --retry-exit-codes 137,1 "
         "--signal SIGUSR1@60 --watch out/last.pt --watch /scratch/x "
         "--ranks-per-node 4 --provide tf,MPI "
         "--hold --tag t1 --tag t2 --checkpoint-dir ckpt --cwd sub -- ./run --json -n 9"
     )
-    assert hai(*words.split()).code == 0
+    options, dashes, command = words.partition("-- ")
+    more = asked_options()
+    assert hai(*options.split(), *more, *dashes.split(), *command.split()).code == 0
     assert sent(platform) == {
         "name": "x1",
         "command": ["./run", "--json", "-n", "9"],
@@ -59,10 +63,19 @@ def test_every_option_arrives(
         "tags": ["t1", "t2"],
         "hold": True,
         "env_latest": False,
-        "retries": 5,
         "retry_backoff_s": 30.0,
         "retry_exit_codes": [1, 137],
+        **asked.in_json(),
     }
+
+
+def asked_options() -> list[str]:
+    """Another value of each field that needs nothing but its definition, as options."""
+    found = []
+    for field in ASKED_FIELDS:
+        value = asked.in_json()[field.name]
+        found += [f"--{field.word}"] if field.kind == "flag" else [f"--{field.word}", f"{value}"]
+    return found
 
 
 @pytest.mark.parametrize("given", ["KILL", "USR1@", "USR1@soon", "10"])
