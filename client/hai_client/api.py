@@ -11,7 +11,7 @@ from hai_client.calls.metrics import MetricsCalls
 from hai_client.calls.notifications import NotificationCalls
 from hai_client.calls.orphans import OrphanCalls
 from hai_client.calls.people import PeopleCalls
-from hai_client.calls.profiles import ProfileCalls
+from hai_client.calls.profiles import RecordingCalls
 from hai_client.calls.quota import QuotaCalls
 from hai_client.calls.reports import ReportCalls
 from hai_client.calls.snapshots import SnapshotCalls
@@ -32,7 +32,7 @@ class Client(
     PeopleCalls,
     MetricsCalls,
     ReportCalls,
-    ProfileCalls,
+    RecordingCalls,
     NotificationCalls,
 ):
     """A connection to a platform, with one user's rights.

@@ -9,6 +9,7 @@ import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,8 @@ _DOTTED = re.compile(
     rf"(?<![\w./-])((?:{'|'.join(PACKAGES)})(?:\.[A-Za-z_]\w*)+|(?:core|service|adapters|ports|store)(?:\.[a-z_]\w*){{2,}})"
 )
 _NAME = re.compile(r"`([A-Za-z_][\w.]*\w)(?<!\.ts)(?:\(\))?`")
+_DECISION = re.compile(r"decisions?\s+(\d{4})\b")
+_HEADING = re.compile(r"(docs/[\w-]+\.md),\s+\"([^\"]+)\"")
 _MAKE = re.compile(r"`make ([a-z][a-z-]*)")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 NAMES = frozenset(map(name_of, files()))
@@ -99,8 +102,8 @@ def words_of_packages() -> dict[str, set[str]]:
     return found
 
 
-def cited(pattern: re.Pattern[str], *, suffix: str = "") -> Iterator[tuple[str, str]]:
-    """Each file, and what it cites."""
+def cited(pattern: re.Pattern[str], *, suffix: str = "") -> Iterator[tuple[str, Any]]:
+    """Each file, and what it cites: a text, or a tuple of several."""
     for name, said in texts().items():
         if name.endswith(suffix):
             for text in said:
@@ -154,6 +157,20 @@ def test_no_exception_is_there_without_need() -> None:
         found for pattern in (_FILE, _ROOM) for _, found in cited(pattern)
     }
     assert (ELSEWHERE | OTHER_FILES) - said == set()
+
+
+def test_decisions_that_are_cited_exist() -> None:
+    numbers = {name.split("/")[-1][:4] for name in NAMES if name.startswith("docs/decisions/")}
+    assert sorted({(name, number) for name, number in cited(_DECISION) if number not in numbers}) == []
+
+
+def test_headings_that_are_cited_exist() -> None:
+    wrong = {
+        (name, page, heading)
+        for name, (page, heading) in cited(_HEADING)
+        if " ".join(heading.split()) not in re.findall(r"^#+ (.+)$", prose(text_of(page)), re.MULTILINE)
+    }
+    assert sorted(wrong) == []
 
 
 def test_targets_of_make_that_are_cited_exist() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 
 import pytest
@@ -35,6 +36,18 @@ EXCEPTIONS = {
     "what a command prints, what a step prints, and what an answer has: left": "Output",
 }
 
+#: Words in names of classes that mean one thing each, and where such a class may be: (what it is, path).
+WORDS = {
+    "Notify Notifier Notification Notifications": ("a sentence for a user, not a notice for a rank", "notif"),
+    "Profile": ("how a job leaves; what is recorded is a recording", "core/model/leaving"),
+    "Recording": ("what a running task does, written down", "profil|api/wire/runs"),
+    "Candidate": ("turns that may end for a waiting task", "core/capacity/"),
+    "Offer": ("nothing: turns that may end for a task are a candidate", "^$"),
+}
+#: Words that say nothing by themselves: reports of use, of jobs, and of ranks about their runs.
+QUALIFIED = ("Report", "Reports")
+_WORD = re.compile(r"[A-Z][a-z]+|[A-Z]+(?![a-z])")
+
 
 def definitions() -> dict[str, list[str]]:
     """Where each public class of the packages is defined."""
@@ -62,3 +75,21 @@ def test_a_class_name_is_one_thing(twice: dict[str, list[str]]) -> None:
 def test_no_exception_is_there_without_need(twice: dict[str, list[str]]) -> None:
     listed = " ".join(EXCEPTIONS.values()).split()
     assert [name for name in listed if name not in twice or listed.count(name) > 1] == []
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_a_word_in_a_name_means_one_thing(words: str) -> None:
+    meaning, where = WORDS[words]
+    wrong = [
+        f"{place}: {name}"
+        for name, places in definitions().items()
+        for place in places
+        if set(_WORD.findall(name)) & set(words.split()) and not re.search(where, place)
+    ]
+    assert wrong == [], f"{words} is {meaning}"
+
+
+def test_a_word_of_several_meanings_says_which() -> None:
+    allowed = {"Reports": ["scheduler_service/hai_scheduler/service/accounting/reports.py"]}
+    found = {name: [place.partition(":")[0] for place in definitions().get(name, [])] for name in QUALIFIED}
+    assert {name: places for name, places in found.items() if places != allowed.get(name, [])} == {}

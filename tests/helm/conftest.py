@@ -16,6 +16,7 @@ import pytest
 from hai_hub.cluster.chart_env import ChartEnv
 from kit.helm.pods import SPAWNER_TOKEN, environment, secrets_of
 from kit.helm.rendering import API_SERVER, CHART, Render, Rendered, Values, objects_of
+from kit.one_hub import _as_it_was  # noqa: F401  # for all tests of this folder
 
 ABSENT = "no helm: `make helm` installs it, and these tests need it"
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from jupyterhub.app import JupyterHub
 from jupyterhub.crypto import CryptKeeper
-from jupyterhub.services import service as hub_service
 from traitlets.config import Config
 
 from hai_client.errors import Invalid
@@ -22,11 +21,6 @@ from kit.helm.pods import ELSEWHERE, SPAWNER_TOKEN
 from kit.helm.rendering import Render
 
 Make = Callable[..., JupyterHub]
-
-
-@pytest.fixture(autouse=True)
-def _jupyterhubs_own_service_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub_service, "_ServiceSpawner", hub_service._ServiceSpawner)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from jupyterhub.services import service as hub_service
 from traitlets.config import Config
 
 from hai_hub.cluster.chart_env import ChartEnv
@@ -22,11 +21,6 @@ NOT_ASKED = {
     "api": {"HAI_API_URL", "JUPYTERHUB_SERVICE_URL"},
     "scheduler": {"HAI_API_URL"},
 }
-
-
-@pytest.fixture(autouse=True)
-def _jupyterhubs_own_service_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub_service, "_ServiceSpawner", hub_service._ServiceSpawner)
 
 
 def told(pod: Pod) -> str:

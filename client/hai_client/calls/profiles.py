@@ -9,7 +9,7 @@ from hai_client import wire
 from hai_client.calls.base import Calls, TaskKey, task_path
 
 
-class ProfileCalls(Calls):
+class RecordingCalls(Calls):
     """The calls of `Client` for recordings."""
 
     def profile(

@@ -1,4 +1,4 @@
-"""Builds the variables of a rank, the same on every kind of cluster (docs/scheduling.md, "What a rank sees")."""
+"""Builds the variables of a rank, the same on every kind of cluster (docs/users.md, "What a task sees")."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hai_scheduler.core.lifecycle.events import Event, RanksSeen
-from hai_scheduler.core.lifecycle.transitions import Launch, Notify, advance
+from hai_scheduler.core.lifecycle.transitions import Launch, RingNotice, advance
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.quota import Usage
@@ -76,7 +76,7 @@ class SimulatedCluster:
                 return
             if isinstance(effect, Launch):
                 self.jobs.launch(now, run)
-            elif isinstance(effect, Notify):
+            elif isinstance(effect, RingNotice):
                 self.jobs.hear(now, run)
             else:
                 self.jobs.die(task_id)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hai_hub.config.settings import HubSettings
+from kit.one_hub import _as_it_was  # noqa: F401  # for all tests of this folder
 
 SECRETS = {
     "cookie_secret": "ab" * 32,

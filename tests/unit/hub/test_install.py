@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from jupyterhub.apihandlers.users import UserTokenListAPIHandler
 from jupyterhub.app import JupyterHub
 from jupyterhub.handlers.base import BaseHandler
 from jupyterhub.services import service as hub_service
-from tornado.httpserver import HTTPServer
 from traitlets.config import Config
 
 from hai_hub.config.settings import HubSettings
 from hai_hub.install import install
-
-
-@pytest.fixture(autouse=True)
-def _jupyterhub_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(hub_service, "_ServiceSpawner", hub_service._ServiceSpawner)
-    for name in ("authenticate", "prepare"):
-        monkeypatch.setattr(BaseHandler, name, getattr(BaseHandler, name))
-    yield
-    HTTPServer.configure(None)
 
 
 def installed(settings: HubSettings, c: Config | None = None) -> JupyterHub:

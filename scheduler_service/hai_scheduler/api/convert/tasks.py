@@ -30,7 +30,7 @@ from hai_scheduler.sentences.verdicts import why
 from hai_scheduler.sentences.words import because
 from hai_scheduler.service.insight.queries import TaskStory, TaskView
 from hai_scheduler.service.logs.failures import Failure
-from hai_scheduler.service.runs.rank_reports import Report, ReportKind, RunNotice
+from hai_scheduler.service.runs.rank_reports import ReportKind, RunNotice, RunReport
 from hai_scheduler.service.shared.caller import Caller
 
 #: Reasons that end a task: a notice with one of them is of the kind `stop`.
@@ -53,10 +53,10 @@ def _retry_fields(retry: Retry | None) -> dict[str, Any]:
     }
 
 
-def report_of(body: RankReport, kind: ReportKind) -> Report:
+def report_of(body: RankReport, kind: ReportKind) -> RunReport:
     """Return the report of a rank, which is of this kind."""
     said = {name: getattr(body, name) for name in ("at", "seconds", "step", "path", "all_ranks", "text")}
-    return Report(kind=kind, source=Source(body.source), **said)
+    return RunReport(kind=kind, source=Source(body.source), **said)
 
 
 #: Models of holders for one caller, by the id of the tuple that they were made from. The tuple is kept beside them, so

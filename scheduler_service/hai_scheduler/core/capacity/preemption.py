@@ -1,8 +1,8 @@
 """Preemption: which turns end for which waiting task (rules P1 to P5).
 
-An *offer* is a set of turns that may end, and the nodes that this frees: one gang with its nodes, or those tasks of a
-shared node that together free enough of it. Offers to tasks of one kind are kept sorted by harm, since many waiting
-tasks of a plan need them.
+A *candidate* is a set of turns that may end, and the nodes that this frees: one gang with its nodes, or those tasks of
+a shared node that together free enough of it. Candidates for tasks of one kind are kept sorted by harm, since many
+waiting tasks of a plan need them.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from hai_scheduler.core.ordering.turns import Turn
 
 @dataclass(frozen=True, slots=True)
 class RequestClass:
-    """What the offers to a task depend on: which turns may end for it, and how much of a node it takes."""
+    """What the candidates for a task depend on: which turns may end for it, and how much of a node it takes."""
 
     priority: Priority
     precedence: float
     #: None is whole nodes.
     gpus: int | None
-    #: Leave equal tasks of this user out of the offers (P3); None: leave none out.
+    #: Leave equal tasks of this user out of the candidates (P3); None: leave none out.
     besides: str | None = None
 
 
 class CandidateKey(NamedTuple):
-    """The sort key of an offer: least harm first (P4). Keys of one kind differ, because each node is in one offer."""
+    """The sort key of a candidate: least harm first (P4). Keys of one kind differ: each node is in one candidate."""
 
     #: The fields of the largest `Harm` among the turns; they are copied here, so that comparing is fast.
     order: tuple[float, ...]
     started: float
     task_id: TaskId
-    #: The first node of the offer.
+    #: The first node of the candidate.
     node: str
 
     @property
@@ -59,7 +59,7 @@ class Candidate:
     turns: tuple[Turn, ...]
     nodes: tuple[str, ...]
     key: CandidateKey
-    #: Users of turns that do not end for tasks of their own user (P3): their tasks cannot use the offer.
+    #: Users of turns that do not end for tasks of their own user (P3): their tasks cannot use the candidate.
     users: frozenset[str]
 
     def __lt__(self, other: Candidate) -> bool:
@@ -68,25 +68,25 @@ class Candidate:
 
 @dataclass(slots=True)
 class Candidates:
-    """All offers to tasks of one kind, and how many nodes they would free."""
+    """All candidates for tasks of one kind, and how many nodes they would free."""
 
     kind: RequestClass
     sorted: list[Candidate] = field(default_factory=list)
     total: int = 0
-    #: By user, how many nodes are in offers that the user's tasks cannot use, because own tasks would leave (P3).
+    #: By user, how many nodes are in candidates that the user's tasks cannot use, because own tasks would leave (P3).
     own: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     by_node: dict[str, Candidate] = field(default_factory=dict)
     seen: int = 0
 
     def add(self, candidate: Candidate) -> None:
-        """Add an offer."""
+        """Add a candidate."""
         for name in candidate.nodes:
             self.by_node[name] = candidate
         insort(self.sorted, candidate)
         self._count(candidate, len(candidate.nodes))
 
     def fill(self, candidates: Iterable[Candidate]) -> None:
-        """Add many offers at once."""
+        """Add many candidates at once."""
         for candidate in candidates:
             for name in candidate.nodes:
                 self.by_node[name] = candidate
@@ -95,7 +95,7 @@ class Candidates:
         self.sorted.sort()
 
     def drop(self, name: str) -> None:
-        """Remove the offer that would free the node, if there is one."""
+        """Remove the candidate that would free the node, if there is one."""
         candidate = self.by_node.get(name)
         if candidate is None:
             return
@@ -111,7 +111,7 @@ class Candidates:
 
 
 class CandidateIndex:
-    """All offers of a node group by kind of request; those of a kind are built when they are first needed."""
+    """All candidates of a node group by kind of request; those of a kind are built when they are first needed."""
 
     def __init__(self, capacity: GroupCapacity, turns: Sequence[Turn], rules: Rules) -> None:
         self._capacity = capacity
@@ -128,11 +128,11 @@ class CandidateIndex:
         self.work = 0
 
     def forget(self) -> None:
-        """Drop all offers, because nodes have been reserved or released; they are built again when needed."""
+        """Drop all candidates, because nodes have been reserved or released; they are built again when needed."""
         self._by_kind.clear()
 
     def candidates(self, kind: RequestClass) -> Candidates:
-        """Return the current offers to tasks of the kind."""
+        """Return the current candidates for tasks of the kind."""
         found = self._by_kind.get(kind)
         if found is None:
             found = self._by_kind[kind] = self._all(kind)
@@ -141,10 +141,10 @@ class CandidateIndex:
         return found
 
     def candidates_for(self, user: str, kind: RequestClass, need: int) -> Candidates:
-        """Return the current offers to a user's task of the kind that needs `need` nodes.
+        """Return the current candidates for a user's task of the kind that needs `need` nodes.
 
-        On a shared node the offer with least harm may include the user's own equal tasks, which do not leave for the
-        user (P3). If too few nodes are left because of that, offers without these tasks are returned.
+        On a shared node the candidate with least harm may have the user's own equal tasks, which do not leave for the
+        user (P3). If too few nodes are left because of that, candidates without these tasks are returned.
         """
         candidates = self.candidates(kind)
         own = candidates.own.get(user, 0)
@@ -193,7 +193,7 @@ class CandidateIndex:
         return turn.priority == kind.priority and not turn.idle(self._rules.now)
 
     def _refresh(self, candidates: Candidates) -> None:
-        """Build the offers of changed nodes again."""
+        """Build the candidates of changed nodes again."""
         names = dict.fromkeys(self._capacity.changed[candidates.seen :])
         candidates.seen = len(self._capacity.changed)
         gangs: dict[int, Turn] = {}
@@ -233,7 +233,7 @@ class CandidateIndex:
         )
 
     def _of_node(self, node_state: NodeState, kind: RequestClass, able: list[Turn]) -> Candidate | None:
-        """Return the offer of a shared node: the tasks with least harm that free enough of it, or None."""
+        """Return the candidate of a shared node: the tasks with least harm that free enough of it, or None."""
         want = node_state.size if kind.gpus is None else kind.gpus
         have = len(node_state.free) + node_state.leaving() - node_state.kept(kind.priority)  # lower promises give way
         if have >= want or not self._of_use(node_state.node.name, kind):
@@ -268,19 +268,19 @@ def _fewest_needed(turns: Sequence[Turn], need: int, gain: Callable[[Turn], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """What a waiting task needs from the offers."""
+    """What a waiting task needs from the candidates."""
 
     task: Task
     #: How many nodes are to be freed.
     need: int
-    #: Nodes that do not count, because the task can have them without these offers.
+    #: Nodes that do not count, because the task can have them without these candidates.
     without: Collection[str] = ()
     #: Only nodes of this zone (F2); None is any.
     zone: str | None = None
 
 
 class TakenCandidate(NamedTuple):
-    """An offer that is chosen for a task, and the nodes of the offer that the task can use."""
+    """A candidate that is chosen for a task, and the nodes of the candidate that the task can use."""
 
     candidate: Candidate
     nodes: tuple[str, ...]
@@ -298,7 +298,7 @@ class VictimSelector:
         """Choose the turns that end so that the gang fits, within one zone if possible, else across zones (F1, F2).
 
         Args:
-            candidates: The offers to tasks of the kind.
+            candidates: The candidates for tasks of the kind.
             task: The waiting task.
             have: The nodes that the task can have without a preemption.
 
@@ -314,7 +314,7 @@ class VictimSelector:
         return turns
 
     def _let_off(self, turns: list[Turn], priority: Priority, task: Task, have: Sequence[str]) -> None:
-        """Drop victims that are not needed, most harm first: a task on several shared nodes is in an offer of each."""
+        """Drop victims that are not needed, most harm first: a task on many shared nodes is in many candidates."""
         fit = self._fit(turns, priority, task, have)
         for turn in sorted(turns, key=self._rules.harm_of, reverse=True):
             others = [other for other in turns if other is not turn]
@@ -356,7 +356,7 @@ class VictimSelector:
         return self._victims_across(candidates, task, have)
 
     def _victims_across(self, candidates: Candidates, task: Task, have: Sequence[str]) -> list[Candidate] | None:
-        """Choose offers across zones; runs that span zones end first, if too many do for one more (F2)."""
+        """Choose candidates across zones; runs that span zones end first, if too many do for one more (F2)."""
         policy = self._rules.policy
         too_many = self._capacity.crossing(task, candidates.kind.priority, soon=True) + 1 - policy.max_cross_zone
         first = self._crossers(candidates.kind, task, max(0, too_many))
@@ -367,7 +367,7 @@ class VictimSelector:
         return None if found is None else [*first, *found]
 
     def _crossers(self, kind: RequestClass, task: Task, count: int) -> list[Candidate] | None:
-        """Return offers of `count` runs that span zones, least harm first, with the nodes that the task can use.
+        """Return candidates of `count` runs that span zones, least harm first, with the nodes that the task can use.
 
         Returns None if fewer such runs may be told to leave for the task.
         """
@@ -402,7 +402,7 @@ class VictimSelector:
         return None if found is None else [taken.candidate for taken in found]
 
     def choose(self, candidates: Candidates, demand: Demand) -> list[TakenCandidate] | None:
-        """Return the offers that free at least `demand.need` nodes with least harm, or None if there are too few."""
+        """Return the candidates that free at least `demand.need` nodes with least harm; None: there are too few."""
         chosen: list[TakenCandidate] = []
         got = 0
         for taken in self._in_order(candidates, demand):
@@ -419,7 +419,7 @@ class VictimSelector:
         return chosen
 
     def _in_order(self, candidates: Candidates, demand: Demand) -> Iterator[TakenCandidate]:
-        """Yield the offers that the task can use, least harm first; ties by the fewest nodes beyond the need."""
+        """Yield the candidates that the task can use, least harm first; ties by the fewest nodes beyond the need."""
         for _, tied in groupby(candidates.sorted, key=lambda candidate: candidate.key.order):
             usable = []
             for candidate in tied:

@@ -51,7 +51,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Notify:
+class RingNotice:
     """The run's notice is new or has changed: wake the supervisors that wait for it."""
 
     run_id: RunId
@@ -73,7 +73,7 @@ class Finalize:
 
 #: What is done on the cluster. A notice is none: the ranks ask the service for it.
 ClusterEffect = Launch | Kill | Finalize
-Effect = ClusterEffect | Notify
+Effect = ClusterEffect | RingNotice
 Advanced = tuple[Task, tuple[Effect, ...]]
 
 
@@ -167,8 +167,8 @@ def _tell(task: Task, event: AskedToSuspend | AskedToStop, at_most: timedelta | 
     told = replace(task, run=replace(run, notice=notice))
     if grace <= timedelta(0):
         told, effects = _kill(told, event.at)
-        return told, (Notify(run.id), *effects)
-    return told, (Notify(run.id),)
+        return told, (RingNotice(run.id), *effects)
+    return told, (RingNotice(run.id),)
 
 
 def _suspend(task: Task, event: AskedToSuspend) -> Advanced:
@@ -188,7 +188,7 @@ def _suspend_again(task: Task, event: AskedToSuspend) -> Advanced:
     if latest >= run.notice.deadline:
         return task, ()
     notice = replace(run.notice, deadline=latest, limit=latest, revision=run.notice.revision + 1)
-    return replace(task, run=replace(run, notice=notice)), (Notify(run.id),)
+    return replace(task, run=replace(run, notice=notice)), (RingNotice(run.id),)
 
 
 def _stop(task: Task, event: AskedToStop) -> Advanced:
@@ -201,7 +201,7 @@ def _stop_leaving(task: Task, event: AskedToStop) -> Advanced:
     assert run.notice is not None
     notice = replace(run.notice, reason=event.reason, beneficiary=None, revision=run.notice.revision + 1)
     run = replace(run, notice=notice)
-    return replace(task, state=TaskState.STOPPING, held=False, run=run), (Notify(run.id),)
+    return replace(task, state=TaskState.STOPPING, held=False, run=run), (RingNotice(run.id),)
 
 
 def _more_time(task: Task, event: Saving) -> Advanced:
@@ -212,7 +212,7 @@ def _more_time(task: Task, event: Saving) -> Advanced:
     if asked <= run.notice.deadline:
         return task, ()
     notice = replace(run.notice, deadline=asked, revision=run.notice.revision + 1)
-    return replace(task, run=replace(run, notice=notice)), (Notify(run.id),)
+    return replace(task, run=replace(run, notice=notice)), (RingNotice(run.id),)
 
 
 def _kill(task: Task, at: datetime) -> Advanced:
@@ -270,7 +270,7 @@ def _skip(task: Task, event: TimeSkipped) -> Advanced:
         killed_at=None if run.killed_at is None else run.killed_at + by,
         checkpoint=None if checkpoint is None else replace(checkpoint, at=checkpoint.at + by),
     )
-    return replace(task, run=run), () if notice is None else (Notify(run.id),)
+    return replace(task, run=run), () if notice is None else (RingNotice(run.id),)
 
 
 # -- what the job and the cluster say -----------------------------------------------------------------

@@ -37,7 +37,7 @@ class GroupDecisions:
     answers: GroupVerdicts
     #: What `horizon` needs to say when time alone changes the plan.
     outlook: Outlook
-    #: How many tasks, turns, nodes and offers were examined.
+    #: How many tasks, turns, nodes and candidates were examined.
     work: int
 
 

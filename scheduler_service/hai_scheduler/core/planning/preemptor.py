@@ -31,7 +31,7 @@ class Preemptor:
 
     @property
     def work(self) -> int:
-        """How many offers were examined."""
+        """How many candidates were examined."""
         return self._selector.work
 
     def find(self, pending: PendingTask) -> FreedNodes | None:

@@ -45,7 +45,7 @@ class QueueWalk:
 
     @property
     def work(self) -> int:
-        """How many tasks and offers were examined."""
+        """How many tasks and candidates were examined."""
         return self._looks + self._preemptor.work
 
     def run(self) -> None:

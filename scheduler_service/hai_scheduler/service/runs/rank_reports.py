@@ -30,7 +30,7 @@ ReportKind = Literal["received", "saving", "saved", "done", "state", "leaving"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class RunReport:
     """One report of a rank. Repeating it is harmless."""
 
     kind: ReportKind
@@ -125,7 +125,7 @@ class RankReports:
         signal_at = self.moments.of(run_id, self.clock.now()) if together else None
         return RunNotice(kind=kind, notice=notice, message=notice_of(ENGLISH, notice, beneficiary), signal_at=signal_at)
 
-    async def report(self, run_id: RunId, rank: int, report: Report) -> None:
+    async def report(self, run_id: RunId, rank: int, report: RunReport) -> None:
         """Record a report of a rank.
 
         Raises Conflict when the run is over; for a report `leaving` also when the run was killed.
@@ -139,7 +139,7 @@ class RankReports:
         if changed != task:
             await ring_change(self.bus)
 
-    def _events(self, rank: int, report: Report) -> list[Event]:
+    def _events(self, rank: int, report: RunReport) -> list[Event]:
         now = self.clock.now()
         saved = Saved(
             at=now, checkpoint=Checkpoint(at=report.at, step=report.step, path=report.path, source=report.source)
@@ -161,7 +161,7 @@ class RankReports:
                 return [StateKept(at=now, text=report.text or "")]
 
 
-def _seconds(report: Report, remedy: str) -> float:
+def _seconds(report: RunReport, remedy: str) -> float:
     if report.seconds is None:
         raise Invalid("seconds", None, remedy)
     return report.seconds

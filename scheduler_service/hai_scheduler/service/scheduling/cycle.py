@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
 from hai_scheduler.core.lifecycle.reconcile import Observed, reconcile
-from hai_scheduler.core.lifecycle.transitions import Effect, Finalize, Kill, Launch, Notify
+from hai_scheduler.core.lifecycle.transitions import Effect, Finalize, Kill, Launch, RingNotice
 from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import RunId
@@ -177,7 +177,7 @@ class Cycle:
             if isinstance(effect, Launch) and (task := tasks.get(effect.task_id)) is not None
         }
         await ring_notices(self.bus, effects)
-        on_cluster = [effect for effect in effects if not isinstance(effect, Notify)]
+        on_cluster = [effect for effect in effects if not isinstance(effect, RingNotice)]
         self.launching.hand_over(on_cluster, starting, self.latest_plan.by_name(), since=launched)
         self._trouble = untold or await self.belonging.put_aside(belongings.aside)
         self._say_trouble()
@@ -404,7 +404,7 @@ def _wanted_again(run: Run, task: Task, *, launch: bool) -> Iterator[Effect]:
     if run.killed_at is not None:
         yield Kill(run.id)
     elif run.notice is not None and any(rank.notified_at is None and not rank.state.gone for rank in run.ranks):
-        yield Notify(run.id)
+        yield RingNotice(run.id)
 
 
 async def _given_up(tx: Tx, task: Task, observed: Mapping[RunId, Observation], now: datetime) -> Task:

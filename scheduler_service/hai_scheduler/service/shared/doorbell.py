@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hai_scheduler.core.lifecycle.transitions import Effect, Notify
+from hai_scheduler.core.lifecycle.transitions import Effect, RingNotice
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.service.shared.topics import FEED, TICK, run_topic
 
@@ -22,5 +22,5 @@ async def ring_notices(bus: Bus, effects: Iterable[Effect]) -> None:
     (`cycle._wanted_again`).
     """
     for effect in effects:
-        if isinstance(effect, Notify):
+        if isinstance(effect, RingNotice):
             await bus.ring(run_topic(effect.run_id))

@@ -1,6 +1,6 @@
 """The environment variables of a rank that are the same on every cluster and for every rank.
 
-See docs/scheduling.md, "What a rank sees". The cluster adds the rank, addresses, GPUs and folders.
+See docs/users.md, "What a task sees". The cluster adds the rank, addresses, GPUs and folders.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Offers: which turns may end for a task, and which nodes this frees (P1 to P5)."""
+"""Candidates: which turns may end for a task, and which nodes this frees (P1 to P5)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from unit.core.tables import HIGH, LOW, NORMAL, NOW, leaving, runs, shares, turn
 WHOLE = RequestClass(HIGH, 0, None)
 EQUAL = RequestClass(NORMAL, 0, None)
 #: The tasks whose turns may end together, and the nodes that this frees.
-Offer = tuple[tuple[int, ...], tuple[str, ...]]
+Found = tuple[tuple[int, ...], tuple[str, ...]]
 
 
 def part(gpus: int) -> RequestClass:
@@ -45,7 +45,7 @@ def rules() -> Rules:
 
 
 class Cluster:
-    """A capacity, and an index of offers over it."""
+    """A capacity, and an index of candidates over it."""
 
     def __init__(self, *tasks: Task, nodes: int | tuple[Node, ...] = 3) -> None:
         node_group = NodeGroup(some_nodes(nodes) if isinstance(nodes, int) else nodes)
@@ -57,11 +57,13 @@ class Cluster:
         return next(turn for turn in self.turns if turn.task.id == task_id)
 
 
-def told(found: Candidates) -> list[Offer]:
-    return [(tuple(turn.task.id for turn in offer.turns), offer.nodes) for offer in found.sorted]
+def told(found: Candidates) -> list[Found]:
+    return [(tuple(turn.task.id for turn in candidate.turns), candidate.nodes) for candidate in found.sorted]
 
 
-def offers(*tasks: Task, kind: RequestClass = WHOLE, nodes: int | tuple[Node, ...] = 3, kept: str = "") -> list[Offer]:
+def candidates(
+    *tasks: Task, kind: RequestClass = WHOLE, nodes: int | tuple[Node, ...] = 3, kept: str = ""
+) -> list[Found]:
     cluster = Cluster(*tasks, nodes=nodes)
     cluster.capacity.reserve([kept] if kept else [])
     return told(cluster.index.candidates(kind))
@@ -75,30 +77,30 @@ GANG = runs(1, "node-1", "node-2")
 @pytest.mark.parametrize(
     ("sentence", "found", "expected"),
     [
-        ("a gang with all its nodes", lambda: offers(GANG), [((1,), ("node-1", "node-2"))]),
-        ("not one of higher priority", lambda: offers(GANG, kind=RequestClass(LOW, 0, None)), []),
-        ("not one that leaves anyway", lambda: offers(leaving(GANG, None)), []),
-        ("an equal whose turn is over", lambda: offers(GANG, kind=EQUAL), [((1,), ("node-1", "node-2"))]),
-        ("not an equal whose turn is not", lambda: offers(runs(1, "node-1", minutes=5), kind=EQUAL), []),
-        ("not the node that is kept for the head", lambda: offers(GANG, kept="node-2"), [((1,), ("node-1",))]),
-        ("not a node that takes no new run", lambda: offers(GANG, nodes=CORDONED), [((1,), ("node-1",))]),
-        ("not a node that is no more", lambda: offers(runs(1, "node-1", "node-9")), [((1,), ("node-1",))]),
-        ("not a gang of which no node is of use", lambda: offers(runs(1, "node-2"), nodes=CORDONED), []),
-        ("not a node that is too small", lambda: offers(GANG, kind=part(5), nodes=UNLIKE), [((1,), ("node-2",))]),
+        ("a gang with all its nodes", lambda: candidates(GANG), [((1,), ("node-1", "node-2"))]),
+        ("not one of higher priority", lambda: candidates(GANG, kind=RequestClass(LOW, 0, None)), []),
+        ("not one that leaves anyway", lambda: candidates(leaving(GANG, None)), []),
+        ("an equal whose turn is over", lambda: candidates(GANG, kind=EQUAL), [((1,), ("node-1", "node-2"))]),
+        ("not an equal whose turn is not", lambda: candidates(runs(1, "node-1", minutes=5), kind=EQUAL), []),
+        ("not the node that is kept for the head", lambda: candidates(GANG, kept="node-2"), [((1,), ("node-1",))]),
+        ("not a node that takes no new run", lambda: candidates(GANG, nodes=CORDONED), [((1,), ("node-1",))]),
+        ("not a node that is no more", lambda: candidates(runs(1, "node-1", "node-9")), [((1,), ("node-1",))]),
+        ("not a gang of which no node is of use", lambda: candidates(runs(1, "node-2"), nodes=CORDONED), []),
+        ("not a node that is too small", lambda: candidates(GANG, kind=part(5), nodes=UNLIKE), [((1,), ("node-2",))]),
         (
             "a node that is just large enough",
-            lambda: offers(runs(1, "node-1"), kind=part(4), nodes=UNLIKE),
+            lambda: candidates(runs(1, "node-1"), kind=part(4), nodes=UNLIKE),
             [((1,), ("node-1",))],
         ),
         (
             "the lower priority first",
-            lambda: offers(runs(1, "node-1"), runs(2, "node-2", level=LOW)),
+            lambda: candidates(runs(1, "node-1"), runs(2, "node-2", level=LOW)),
             [((2,), ("node-2",)), ((1,), ("node-1",))],
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_gang_is_offered(sentence: str, found: Callable[[], list[Offer]], expected: list[Offer]) -> None:
+def test_a_gang_is_offered(sentence: str, found: Callable[[], list[Found]], expected: list[Found]) -> None:
     assert found() == expected, sentence
 
 
@@ -110,36 +112,40 @@ PROTECTED = shares(2, {"node-1": (2, 3, 4, 5)}, minutes=1, level=HIGH)
 @pytest.mark.parametrize(
     ("sentence", "found", "expected"),
     [
-        ("nobody where enough is free", lambda: offers(SMALL, LARGE, kind=part(2)), []),
+        ("nobody where enough is free", lambda: candidates(SMALL, LARGE, kind=part(2)), []),
         (
             "the one that loses least, if that is enough",
-            lambda: offers(SMALL, LARGE, kind=part(4)),
+            lambda: candidates(SMALL, LARGE, kind=part(4)),
             [((1,), ("node-1",))],
         ),
         (
             "the larger one alone, if the small one does not help beside it",
-            lambda: offers(SMALL, LARGE, kind=part(6)),
+            lambda: candidates(SMALL, LARGE, kind=part(6)),
             [((2,), ("node-1",))],
         ),
-        ("both, if both are needed", lambda: offers(SMALL, LARGE, kind=part(7)), [((1, 2), ("node-1",))]),
-        ("both for the whole node", lambda: offers(SMALL, LARGE), [((1, 2), ("node-1",))]),
-        ("nobody if one of them may not leave", lambda: offers(SMALL, PROTECTED), []),
-        ("one beside another that leaves anyway", lambda: offers(leaving(SMALL, None), LARGE), [((2,), ("node-1",))]),
-        ("not where the node is kept for the head", lambda: offers(SMALL, LARGE, kept="node-1"), []),
+        ("both, if both are needed", lambda: candidates(SMALL, LARGE, kind=part(7)), [((1, 2), ("node-1",))]),
+        ("both for the whole node", lambda: candidates(SMALL, LARGE), [((1, 2), ("node-1",))]),
+        ("nobody if one of them may not leave", lambda: candidates(SMALL, PROTECTED), []),
+        (
+            "one beside another that leaves anyway",
+            lambda: candidates(leaving(SMALL, None), LARGE),
+            [((2,), ("node-1",))],
+        ),
+        ("not where the node is kept for the head", lambda: candidates(SMALL, LARGE, kept="node-1"), []),
         (
             "not the own task of a user who is left out",
-            lambda: offers(replace(SMALL, user="ann"), kind=RequestClass(NORMAL, 0, None, besides="ann")),
+            lambda: candidates(replace(SMALL, user="ann"), kind=RequestClass(NORMAL, 0, None, besides="ann")),
             [],
         ),
         (
             "it, for a higher task of that user",
-            lambda: offers(replace(SMALL, user="ann"), kind=replace(WHOLE, besides="ann")),
+            lambda: candidates(replace(SMALL, user="ann"), kind=replace(WHOLE, besides="ann")),
             [((1,), ("node-1",))],
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_of_a_shared_node_are_offered(sentence: str, found: Callable[[], list[Offer]], expected: list[Offer]) -> None:
+def test_of_a_shared_node_are_offered(sentence: str, found: Callable[[], list[Found]], expected: list[Found]) -> None:
     assert found() == expected, sentence
 
 
@@ -186,7 +192,7 @@ LARGE_4 = shares(4, {"node-4": (2, 3, 4, 5)}, minutes=20)
 @pytest.mark.parametrize(
     ("sentence", "user", "need", "left_out"),
     [
-        ("another user has all offers", "bob", 2, False),
+        ("another user has all candidates", "bob", 2, False),
         ("the own task is in one that is not needed", "ann", 1, False),
         ("the own task is in one that is needed", "ann", 2, True),
     ],
@@ -215,7 +221,7 @@ def test_of_those_that_share_a_node_no_more_stay_than_may() -> None:
     """Tasks of two, two and three GPUs; five more are needed. The second may stay, and then the first may not."""
     taken = {1: (0, 1), 2: (2, 3), 3: (4, 5, 6)}
     sharers = [shares(number, {"node-1": gpus}, minutes=5 * number) for number, gpus in taken.items()]
-    assert offers(*sharers, kind=part(6)) == [((1, 3), ("node-1",))]
+    assert candidates(*sharers, kind=part(6)) == [((1, 3), ("node-1",))]
 
 
 # -- victims ------------------------------------------------------------------------------------------
@@ -304,7 +310,7 @@ def test_of_equal_harm_the_offer_with_the_fewest_nodes_beyond_the_need_is_taken(
         found = selector.choose(cluster.index.candidates(WHOLE), demand)
         assert found is not None
         assert [taken.candidate.turns[0].task.id for taken in found] == expected
-    assert selector.work == 4, "it counts the offers that it looked at"
+    assert selector.work == 4, "it counts the candidates that it looked at"
 
 
 def test_an_offer_tells_its_harm_and_its_place_among_others() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from hai_scheduler.core.lifecycle import events as ev
 from hai_scheduler.core.lifecycle.start_backoff import wait_after
-from hai_scheduler.core.lifecycle.transitions import InvalidTransition, Notify, advance
+from hai_scheduler.core.lifecycle.transitions import InvalidTransition, RingNotice, advance
 from hai_scheduler.core.model.ids import Origin
 from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.priority import Priority
@@ -127,7 +127,7 @@ def test_an_earlier_deadline_stands_also_for_extensions() -> None:
     task, effects = advance(LEAVING, suspend(at_most=timedelta(seconds=20)))
     notice = notice_of(task)
     assert (notice.deadline, notice.limit, notice.revision) == (at(30), at(30), 2)
-    assert effects == (Notify(run_of(task).id),)
+    assert effects == (RingNotice(run_of(task).id),)
 
 
 def test_more_time_that_ends_at_the_deadline_is_no_news() -> None:
@@ -209,7 +209,7 @@ def test_a_run_that_could_not_be_started_says_so() -> None:
 def test_nobody_is_told_of_time_that_was_skipped_where_there_is_no_deadline() -> None:
     event = ev.TimeSkipped(at=at(10), by=timedelta(hours=1))
     assert advance(a_task(state=STATE.RUNNING), event)[1] == ()
-    assert advance(LEAVING, event)[1] == (Notify(run_of(LEAVING).id),)
+    assert advance(LEAVING, event)[1] == (RingNotice(run_of(LEAVING).id),)
 
 
 def test_files_of_the_same_moment_are_the_checkpoint_that_is_known_already() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from hai_scheduler.core.lifecycle import events as ev
-from hai_scheduler.core.lifecycle.transitions import Notify, advance
+from hai_scheduler.core.lifecycle.transitions import RingNotice, advance
 from hai_scheduler.core.model.task import TaskState
 from kit.builders import a_checkpoint, a_notice, a_task, at
 from unit.core.lifecycle.test_transitions import exits, running
@@ -22,7 +22,7 @@ def test_time_that_was_skipped_is_neither_served_nor_taken_from_a_deadline() -> 
     assert after.notice == replace(a_notice(at=at(5) + hour), revision=2), (
         "its deadline is an hour later, and ranks are told"
     )
-    assert effects == (Notify(run.id),)
+    assert effects == (RingNotice(run.id),)
     assert after.checkpoint is not None
     assert after.checkpoint.at == at(4) + hour
     killed = replace(task, run=replace(run, killed_at=at(6)))

@@ -14,7 +14,7 @@ from hai_scheduler.core.lifecycle.transitions import (
     InvalidTransition,
     Kill,
     Launch,
-    Notify,
+    RingNotice,
     advance,
 )
 from hai_scheduler.core.model.leaving import Left, Profile
@@ -124,7 +124,7 @@ def test_the_notice_carries_grace_limit_and_beneficiary() -> None:
     notice = running(told).notice
     assert notice is not None
     assert (notice.deadline, notice.limit, notice.beneficiary) == (at(35), at(95), 9)
-    assert effects == (Notify(running(told).id),)
+    assert effects == (RingNotice(running(told).id),)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_a_stop_during_a_suspension_keeps_the_deadline() -> None:
     notice = running(task).notice
     assert notice is not None
     assert (task.state, notice.deadline, notice.revision) == (TaskState.STOPPING, at(120), 2)
-    assert effects == (Notify(running(task).id),)
+    assert effects == (RingNotice(running(task).id),)
     ended, _ = advance(task, exits(143))
     assert (ended.state, ended.reason) == (TaskState.STOPPED, Reason.USER_STOPPED)
 

@@ -1,4 +1,4 @@
-"""The parts of a plan, each alone: levels, seats, use, turns, offers, reservations, ends of runs."""
+"""The parts of a plan, each alone: levels, seats, use, turns, candidates, reservations, ends of runs."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_a_turn_ends_by_its_time_limit() -> None:
     assert turn_of(runs(1, "node-1")).ends_at is None
 
 
-# -- offers -------------------------------------------------------------------------------------------
+# -- candidates ---------------------------------------------------------------------------------------
 
 
 def candidate_index(*tasks: Task, nodes: int = 3) -> tuple[GroupCapacity, CandidateIndex]:

@@ -91,18 +91,18 @@ def test_no_node_is_kept_where_the_time_is_not_known() -> None:
     assert list(cluster.capacity.reserved) == []
 
 
-@pytest.mark.parametrize(("kept", "offered"), [(False, [("node-1",), ("node-2",)]), (True, [("node-2",)])])
-def test_a_node_that_is_kept_is_offered_to_no_other(kept: bool, offered: list[tuple[str, ...]]) -> None:
-    """The offers were made before the reservation, and are made again after it and after its release."""
+@pytest.mark.parametrize(("kept", "before"), [(False, [("node-1",), ("node-2",)]), (True, [("node-2",)])])
+def test_a_node_that_is_kept_is_offered_to_no_other(kept: bool, before: list[tuple[str, ...]]) -> None:
+    """The candidates were made before the reservation, and are made again after it and after its release."""
     cluster = Cluster(runs(1, "node-1", level=LOW, minutes=20), runs(2, "node-2", level=LOW, minutes=30))
     kind = RequestClass(HIGH, 0, None)
 
-    def offers() -> list[tuple[str, ...]]:
-        return sorted(offer.nodes for offer in cluster.index.candidates(kind).sorted)
+    def candidates() -> list[tuple[str, ...]]:
+        return sorted(candidate.nodes for candidate in cluster.index.candidates(kind).sorted)
 
-    assert offers() == [("node-1",), ("node-2",)]
+    assert candidates() == [("node-1",), ("node-2",)]
     if kept:
         cluster.reserve(1)
-    assert offers() == offered
+    assert candidates() == before
     cluster.head.release()
-    assert offers() == [("node-1",), ("node-2",)]
+    assert candidates() == [("node-1",), ("node-2",)]

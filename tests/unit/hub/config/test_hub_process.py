@@ -5,7 +5,7 @@ import http.client
 import json
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from types import SimpleNamespace
 
 import pytest
@@ -20,13 +20,6 @@ from tornado.web import Application
 
 from hai_client.accepting import RETRY_AFTER_S
 from hai_hub.config import hub_process
-
-
-@pytest.fixture(autouse=True)
-def tornados_own_server_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(Server, "wait_up", Server.wait_up)
-    yield
-    HTTPServer.configure(None)
 
 
 @pytest.fixture(params=["/", "/lab/"])
@@ -64,7 +57,6 @@ async def test_the_service_is_not_absent_but_starting_while_it_has_no_route(hub:
 
 
 def test_a_hub_uses_it_and_bears_a_lack_of_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handlers, "PrefixRedirectHandler", handlers.PrefixRedirectHandler)
     monkeypatch.setattr(tornado.tcpserver, "add_accept_handler", None)
     hub_process.prepare_hub()
     assert handlers.PrefixRedirectHandler is hub_process.AbsentService
@@ -74,7 +66,6 @@ def test_a_hub_uses_it_and_bears_a_lack_of_descriptors(monkeypatch: pytest.Monke
 async def test_a_server_of_the_hub_serves_with_the_accept_handler_that_it_is_given(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(handlers, "PrefixRedirectHandler", handlers.PrefixRedirectHandler)
     monkeypatch.setattr(tornado.tcpserver, "add_accept_handler", None)
     hub_process.prepare_hub()
     server = HTTPServer(Application())
@@ -98,7 +89,6 @@ async def test_a_server_of_the_hub_serves_with_the_accept_handler_that_it_is_giv
 async def test_a_service_that_takes_connections_and_answers_nothing_does_not_hold_up_the_hub(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(handlers, "PrefixRedirectHandler", handlers.PrefixRedirectHandler)
     monkeypatch.setattr(tornado.tcpserver, "add_accept_handler", None)
     hub_process.prepare_hub()
     with socket.create_server(("127.0.0.1", 0)) as stopped:

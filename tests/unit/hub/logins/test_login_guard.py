@@ -50,7 +50,6 @@ def guess(clock: Clock, looked_at: list[str], tmp_path: Path, monkeypatch: pytes
         return {"name": "ann"} if data["password"] == "right" else None
 
     monkeypatch.setattr(login_guard, "_original", authenticate)
-    monkeypatch.setattr(BaseHandler, "authenticate", BaseHandler.authenticate)
     guard_logins(LoginRecords(tmp_path / "logins.log"), Slowing(clock))
 
     async def one(

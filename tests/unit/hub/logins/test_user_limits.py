@@ -31,12 +31,6 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(autouse=True)
-def _own_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    for owner, name in ((BaseHandler, "prepare"), (UserTokenListAPIHandler, "post"), (orm.User, "new_api_token")):
-        monkeypatch.setattr(owner, name, getattr(owner, name))
-
-
 @pytest.fixture
 def ann() -> Iterator[orm.User]:
     with orm.new_session_factory("sqlite:///:memory:")() as db:

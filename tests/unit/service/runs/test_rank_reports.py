@@ -14,7 +14,7 @@ from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.service.runs.moments import LEAD
-from hai_scheduler.service.runs.rank_reports import RankReports, Report, RunNotice
+from hai_scheduler.service.runs.rank_reports import RankReports, RunNotice, RunReport
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.topics import TICK
 from kit.memory.behaviour import Behaviour
@@ -40,7 +40,7 @@ def use(service: Service) -> RankReports:
 
 
 async def report(service: Service, kind: str, rank: int = 0, run: RunId = RUN, **fields: Any) -> None:
-    made = Report(kind=kind, at=fields.pop("at", service.clock.now()), **fields)  # type: ignore[arg-type]
+    made = RunReport(kind=kind, at=fields.pop("at", service.clock.now()), **fields)  # type: ignore[arg-type]
     await use(service).report(run, rank, made)
 
 

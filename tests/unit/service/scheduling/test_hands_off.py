@@ -8,7 +8,7 @@ import pytest
 
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.leaving import Profile
-from hai_scheduler.service.runs.rank_reports import Report
+from hai_scheduler.service.runs.rank_reports import RunReport
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import Service, user
 
@@ -19,7 +19,7 @@ async def test_what_a_rank_reports_ends_its_run_at_the_next_tick(kind: str) -> N
     task = await service.submit("one", "ann", does=Behaviour(work=timedelta(hours=1), saves_in=None))
     await service.step(1)
     assert await service.states(task) == ["running"]
-    report = Report(kind=kind, at=service.clock.now(), all_ranks=True, seconds=0.0)  # type: ignore[arg-type]
+    report = RunReport(kind=kind, at=service.clock.now(), all_ranks=True, seconds=0.0)  # type: ignore[arg-type]
     await service.parts.services.rank_reports.report(RunId(f"{task}.1"), 0, report)
     assert service.cluster.record.kills == []
     run = (await service.task(task)).run

@@ -14,7 +14,7 @@ from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.sentences.catalogue import ENGLISH
 from hai_scheduler.sentences.messages import message_of
 from hai_scheduler.service.insight.decisions import sentence_of_event
-from hai_scheduler.service.runs.rank_reports import Report
+from hai_scheduler.service.runs.rank_reports import RunReport
 from hai_scheduler.service.shared.errors import Invalid
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import SHORT, Service, user
@@ -82,7 +82,7 @@ async def test_p8_it_then_leaves_for_no_equal_until_there_is_a_checkpoint() -> N
     assert f"Task {task} keeps its nodes until it saves" in message_of(ENGLISH, view.task, view.verdict, view.at)
     run = (await service.task(task)).run
     assert run is not None
-    seen = Report(kind="saved", at=service.clock.now(), path="/w/out/last.ckpt", source=Source.SEEN)
+    seen = RunReport(kind="saved", at=service.clock.now(), path="/w/out/last.ckpt", source=Source.SEEN)
     await service.parts.services.rank_reports.report(RunId(run.id), 0, seen)
     await service.step(1)
     assert (await service.task(task)).unsaved == 0

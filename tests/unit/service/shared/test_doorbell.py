@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hai_scheduler.core.lifecycle.transitions import Kill, Notify
+from hai_scheduler.core.lifecycle.transitions import Kill, RingNotice
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.shared.doorbell import ring_notices
 from hai_scheduler.service.shared.topics import run_topic
@@ -15,6 +15,6 @@ async def test_only_notices_are_rung_by_who_may_not_act() -> None:
     async with pair.bus.listen(run_topic(run)) as ears:
         await ring_notices(pair.bus, [Kill(run)])
         assert not await ears.wait(0)
-        await ring_notices(pair.bus, [Kill(run), Notify(run)])
+        await ring_notices(pair.bus, [Kill(run), RingNotice(run)])
         assert await ears.wait(0)
     assert pair.cluster.record.kills == []
