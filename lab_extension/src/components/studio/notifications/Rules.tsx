@@ -27,11 +27,7 @@ export function Rules(props: { model: RulesModel; rules: INotificationRules }): 
           <tr>
             <th scope="col">{trans.__('Tell me when')}</th>
             {rules.channels.map(channel => (
-              <th
-                key={channel.name}
-                scope="col"
-                title={channel.missing ?? undefined}
-              >
+              <th key={channel.name} scope="col" title={channel.missing ?? undefined}>
                 {channelText(channel.name)}
               </th>
             ))}
