@@ -20,14 +20,14 @@ def main(argv: list[str]) -> int:
             from hai_scheduler.app.serve import serve
             from hai_scheduler.ports.errors import Temporary
             from hai_scheduler.store.refusal import StateUnusable
-            from hai_scheduler.store.revision import StateDamaged, StateTooNew
+            from hai_scheduler.store.revision import StateDamaged, StateOfOtherVersion
     except ModuleNotFoundError as error:
         print(f"hai-scheduler: {error.name} is missing: pip install 'hai-platform[scheduler]'", file=sys.stderr)
         return 2
     log_to_stderr("%(asctime)s %(levelname).1s %(name)s: %(message)s")
     try:
         asyncio.run(serve(HaiScheduler().settings(argv)))
-    except (ConfigError, NodesError, StateDamaged, StateTooNew, StateUnusable) as error:
+    except (ConfigError, NodesError, StateDamaged, StateOfOtherVersion, StateUnusable) as error:
         print(f"hai-scheduler: {masked(str(error))}", file=sys.stderr)
         return 2
     except CannotListen as error:

@@ -32,8 +32,8 @@ def test_a_file_that_a_recipe_names_is_there(path: str) -> None:
     ("path", "name"),
     [
         ("hai_scheduler/core/model/task.py", "class TaskSpec"),
-        ("hai_scheduler/store/rows.py", "def spec_values"),
-        ("hai_scheduler/store/rows.py", "def spec_of"),
+        ("hai_scheduler/store/tables.py", "SPECS ="),
+        ("hai_scheduler/store/rows.py", "SPEC:"),
         ("hai_scheduler/store/small_tables.py", "FACTS:"),
         ("hai_scheduler/store/small_tables.py", "class SmallTablePart"),
         ("hai_scheduler/ports/store.py", "class Tx"),

@@ -28,11 +28,11 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank, Run
+from hai_scheduler.store.codec import to_instant
 from hai_scheduler.store.histograms import packed
 from hai_scheduler.store.ledger_rows import ledger_values
 from hai_scheduler.store.ledger_sums import ALL_USERS, SumReach, differences
 from hai_scheduler.store.ledger_tables import LEDGER, LEDGER_HISTOGRAMS, LEDGER_KEYS, LEDGER_SUMS
-from hai_scheduler.store.rows import to_instant
 from hai_scheduler.store.store import SqlStore
 
 USERS, GROUPS = 200, 20

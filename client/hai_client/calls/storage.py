@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import uuid
-import warnings
 from collections.abc import Iterable, Mapping
 
 from hai_client import wire
@@ -170,22 +169,14 @@ class StorageCalls(Calls):
             "subjects": list(subjects),
             "description": description,
             "default": default,
-            # A service of an earlier release knows neither.
-            **({"machine": machine} if machine else {}),
-            **({"glibc": glibc} if glibc else {}),
+            "machine": machine,
+            "glibc": glibc,
         }
         return self._get(wire.storage.Environment, "PUT", f"/environments/{quoted(name, 'environment')}", body=body)
 
     def delete_environment(self, name: str) -> None:
         """Remove an image; tasks that name it cannot start any more. For admins."""
         self._http.call("DELETE", f"/environments/{quoted(name, 'environment')}")
-
-    def places(
-        self, user: str, *, groups: Iterable[str] | None = None, node_group: str | None = None
-    ) -> wire.storage.ContainerConfig:
-        """Do what `container_config` does, by its name in earlier releases."""
-        warnings.warn("places() is called container_config() now", DeprecationWarning, stacklevel=2)
-        return self.container_config(user, groups=groups, node_group=node_group)
 
     def container_config(
         self, user: str, *, groups: Iterable[str] | None = None, node_group: str | None = None

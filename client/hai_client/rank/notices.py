@@ -17,8 +17,6 @@ FIRST_PAUSE_S = 0.1
 #: Longest pause between tries to reach a service that is down, and pause after a refusal, seconds.
 MAX_PAUSE_S = 1.0
 REFUSED_PAUSE_S = 5.0
-#: The statuses with which a service of an earlier release answers a question that it does not know.
-UNKNOWN_QUESTION = (400, 422)
 
 
 class NoticeWatch:
@@ -34,7 +32,7 @@ class NoticeWatch:
         self._deliver = deliver
         self._record = record
         self._seen = 0
-        #: The newest recording that is known; None: this rank does not record, or its service knows no recordings.
+        #: The newest recording that is known; None: this rank does not record.
         self._recording: int | None = None if record is None else 0
 
     def start(self) -> None:
@@ -55,9 +53,6 @@ class NoticeWatch:
             if status == 200:
                 # The pause prevents a busy loop if the service answers at once.
                 pause = 0.0 if self._take(body) else FIRST_PAUSE_S
-            elif status in UNKNOWN_QUESTION and self._recording is not None:
-                # The service is of an earlier release: notices are worth more than recordings.
-                self._recording = None
             elif status >= 500:
                 pause = min(MAX_PAUSE_S, max(FIRST_PAUSE_S, pause * 2))
             else:

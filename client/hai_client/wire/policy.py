@@ -44,8 +44,6 @@ class PolicyNumber:
     """A number of a rule of scheduling that admins may change."""
 
     name: str
-    #: Its names in earlier releases, which changes may still use.
-    former: tuple[str, ...] = ()
     #: One of duration, float, int, weights, choice.
     kind: str
     #: The ids of the rules that use it (docs/scheduling.md).

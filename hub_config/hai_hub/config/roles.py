@@ -15,9 +15,6 @@ ARCHIVE: Final = "custom:hai:archive"
 ACTIVE_USERS: Final = "custom:hai:active-users"
 #: With a filter, such as `!group=cv`, for that group alone.
 ENVIRONMENTS: Final = "custom:hai:environments"
-#: Names of scopes in earlier releases. A token with the scope has the former one too, for a service of before; the
-#: service of now takes a token that has the former one only, as an administrator's own roles may give it.
-FORMER: Final[dict[str, str]] = {CONTAINERS: "custom:hai:places", ACTIVE_USERS: "custom:hai:owners"}
 ACCESS: Final = f"access:services!service={SERVICE_NAME}"
 
 #: The service that `hai up` acts as. It has no address, only a token.
@@ -34,13 +31,11 @@ CUSTOM_SCOPES: Final[dict[str, dict[str, Any]]] = {
     },
     METRICS: {"description": "Read the scheduler's metrics"},
     CONTAINERS: {
-        "description": "Read which folders and environments a user's containers get, and book what containers take",
-        "subscopes": [FORMER[CONTAINERS]],
+        "description": "Read which folders and environments a user's containers get, and book what containers take"
     },
     ARCHIVE: {"description": "Archive users, whose tasks are stopped then"},
-    ACTIVE_USERS: {"description": "Read the names of users with live tasks", "subscopes": [FORMER[ACTIVE_USERS]]},
+    ACTIVE_USERS: {"description": "Read the names of users with live tasks"},
     ENVIRONMENTS: {"description": "Build environments of the groups that one is in"},
-    **{former: {"description": f"Former name of {scope}; use that"} for scope, former in FORMER.items()},
 }
 
 #: What every user may do.

@@ -22,8 +22,6 @@ _LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 _PASSWORD_LEAST: Final = 8
 #: Name of the secret that is the password of the local user, who is the admin.
 ADMIN_PASSWORD: Final = "admin_password"  # noqa: S105  # it is a name
-#: Name of the secret that all users shared as a password in earlier versions.
-_SHARED_PASSWORD: Final = "password"  # noqa: S105
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,18 +149,6 @@ class StateDir:
             new = generated_password() if name == ADMIN_PASSWORD else secrets.token_hex(32)
         write_private(path, new + "\n")
         return new
-
-    def withdraw_shared_password(self) -> bool:
-        """Remove the password that all users shared in earlier versions: with it each could log in as any other.
-
-        Returns:
-            Whether there was such a password.
-        """
-        try:
-            (self.path / "secrets" / _SHARED_PASSWORD).unlink()
-        except FileNotFoundError:
-            return False
-        return True
 
 
 def default_state_dir() -> Path:

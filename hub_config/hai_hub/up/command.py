@@ -94,8 +94,6 @@ def _settings(options: Options, state: StateDir) -> HubSettings:
     loop_port = ports.choose(None, {options.port, hub_port, service_port})
     state.remember(user=user, hub_port=hub_port, service_port=service_port)
     state.secret(ADMIN_PASSWORD, new=options.password)
-    if state.withdraw_shared_password():
-        say(_WITHDRAWN)
     for name in ("cookie_secret", "service_token", SPAWNER_TOKEN, "up_token"):
         state.secret(name)
     return HubSettings(
@@ -401,11 +399,6 @@ class _Up:
             return None
 
 
-#: Printed when the state folder is of an earlier version.
-_WITHDRAWN: Final = (
-    "The password that all users shared is no longer good, as each could log in as any other with it. You have a new\n"
-    "one (below), and `hai admin user password NAME` makes one for an invited user. Tokens are good as before."
-)
 #: The first command to try.
 _EXAMPLE: Final = (
     "hai submit --nodes {nodes} --priority NORMAL --name digits -- python examples/train_digits.py --epochs 200"

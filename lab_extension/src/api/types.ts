@@ -935,8 +935,6 @@ export interface INumberChoice {
 /** A number of a rule of scheduling that admins may change. */
 export interface IPolicyNumber {
   name: string;
-  /** Its names in earlier releases, which changes may still use. */
-  former: string[];
   kind: 'duration' | 'float' | 'int' | 'weights' | 'choice';
   /** The ids of the rules that use it (docs/scheduling.md). */
   rule: string;

@@ -24,7 +24,6 @@ function saying(mode: string): IPolicy {
   const common = { ...aLength('x', 0), value: mode, length_s: null };
   const number = {
     name: 'snapshots',
-    former: [],
     kind: 'choice' as const,
     rule: '',
     help: '',

@@ -16,7 +16,6 @@ from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.sentences.catalogue import languages
 from hai_scheduler.service.insight.feed import FOR_EVERYBODY
 from hai_scheduler.service.shared.caller import (
-    FORMER_SCOPES,
     SCOPE_ACTIVE_USERS,
     SCOPE_ADMIN,
     SCOPE_ARCHIVE,
@@ -65,8 +64,6 @@ _CONVENTIONS = """
 - Sentences are English, or in the language that `Accept-Language` asks for: {languages}. Fields such as `sentence`,
   `message` and `text` are for people; what they say is beside them for programs, the same in all languages.
 - Lists come in pages: send `next_cursor` back as `cursor` until it is null.
-- Paths and scopes of an earlier release are answered for one more: `Deprecation` (RFC 9745) says so, and `Link` names
-  the path to use. They are {former}.
 - Streams are server-sent events. Without messages they send a comment every 15 seconds, and they end after an hour at
   the latest: go on with `Last-Event-ID`.
 
@@ -119,7 +116,7 @@ def reference() -> str:
     parts = [
         _INTRODUCTION.rstrip("\n"),
         *(f"| `{scope}` | {meaning} |" for scope, meaning in _SCOPES.items()),
-        _CONVENTIONS.rstrip("\n").replace("{former}", _former()).replace("{languages}", _languages()),
+        _CONVENTIONS.rstrip("\n").replace("{languages}", _languages()),
         *(f"| `{code}` | {status} | {title} |" for code, (status, title) in CODES.items()),
         _IN_BETWEEN.rstrip("\n"),
         "\n## Endpoints\n",
@@ -139,13 +136,6 @@ def reference() -> str:
 
 def _languages() -> str:
     return " or ".join(f"`{language.tag}`" for language in languages().values())
-
-
-def _former() -> str:
-    paths = [f"`{route.former}` for `{route.path}`" for route in ROUTES if route.former is not None]
-    scopes = [f"`{former}` for `{scope}`" for scope, former in FORMER_SCOPES.items()]
-    *others, last = [*paths, *scopes]
-    return f"{', '.join(others)} and {last}"
 
 
 def _feed() -> str:

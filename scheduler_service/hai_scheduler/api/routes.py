@@ -397,7 +397,6 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route(
         method="GET",
         path="/container-config",
-        former="/places",
         access=SCOPE_CONTAINERS,
         call=storage.container_config,
         summary="What a development container of a user gets: mounts and environments, resolved",
@@ -405,7 +404,6 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route(
         method="GET",
         path="/active-users",
-        former="/owners",
         access=SCOPE_ACTIVE_USERS,
         call=active_users.show,
         summary="The names of users with live tasks, whose servers are not idle",

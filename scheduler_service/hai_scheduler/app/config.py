@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, cast
 from urllib.parse import urlparse
 
 from traitlets import Dict, Enum, Float, Int, TraitError, Unicode
-from traitlets.config import Application, Config, Configurable
+from traitlets.config import Application, Configurable
 
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
@@ -32,10 +32,10 @@ from hai_scheduler.app.limits_config import ApiLimits
 from hai_scheduler.app.metrics_config import MetricsLabels
 from hai_scheduler.app.notify_config import NotificationSettings
 from hai_scheduler.app.number_config import at_least, lease_of, starts_of
-from hai_scheduler.core.model.policy import FORMER_NUMBERS, Policies, Policy, PolicyError
+from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.snapshots import SnapshotLimits
-from hai_scheduler.service.policy.numbers import BY_NAME, NUMBERS, NumberKind, changed, current_name, former_name_note
+from hai_scheduler.service.policy.numbers import BY_NAME, NUMBERS, NumberKind, changed
 from hai_scheduler.service.quota.default import ON_A_CLUSTER
 from hai_scheduler.service.shared.settings import ServiceSettings
 
@@ -80,22 +80,13 @@ class SchedulingPolicy(Configurable):
         '`{"training": {"slice": "1h"}}`.'
     ).tag(config=True)
 
-    def _find_my_config(self, cfg: Config) -> Any:
-        """Take numbers by the names of earlier releases too, with a warning; the name of now wins."""
-        mine = super()._find_my_config(cfg)
-        for former, name in FORMER_NUMBERS.items():
-            if former in mine:
-                log.warning("SchedulingPolicy.%s", former_name_note(former))
-                mine.setdefault(name, mine.pop(former))
-        return mine
-
     def numbers(self) -> tuple[Policies, frozenset[tuple[str | None, str]]]:
         """The policies, and the numbers in the configuration as (node group or None, name). Raises PolicyError."""
         default = self._default()
         groups = {group: self._of_group(default, group, numbers) for group, numbers in self.groups.items()}
-        for_all = {(None, current_name(name)) for name in self.config[type(self).__name__]}
+        for_all = {(None, name) for name in self.config[type(self).__name__]}
         for_all &= {(None, name) for name in BY_NAME}
-        for_groups = {(group, current_name(name)) for group, numbers in self.groups.items() for name in numbers}
+        for_groups = {(group, name) for group, numbers in self.groups.items() for name in numbers}
         return Policies(default=default, groups=MappingProxyType(groups)), frozenset({*for_all, *for_groups})
 
     def _default(self) -> Policy:
@@ -110,8 +101,6 @@ class SchedulingPolicy(Configurable):
             raise PolicyError(
                 "groups", f'{place}: is {numbers!r:.60}: write for example {{"training": {{"slice": "1h"}}}}'
             )
-        for note in filter(None, map(former_name_note, numbers)):
-            log.warning("%s: %s", place, note)
         try:
             return changed(default, numbers)
         except PolicyError as error:

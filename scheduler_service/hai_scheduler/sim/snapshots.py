@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hai_scheduler.core.model.policy import FORMER_NUMBERS, Policies, PolicyError
+from hai_scheduler.core.model.policy import Policies, PolicyError
 from hai_scheduler.core.model.snapshot import BrokenSnapshot, Snapshot
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim.plain import PlainError, decode, encode
@@ -45,7 +45,6 @@ def from_json(text: str) -> Recorded:
         raise SnapshotError(f"it is not JSON ({error})") from None
     if not isinstance(value, dict) or value.pop("hai_snapshot", None) != VERSION:
         raise SnapshotError(f'it is not a snapshot: it must be an object with "hai_snapshot": {VERSION}')
-    _rename_numbers(value.get("policies"))
     try:
         recorded: Recorded = decode(Recorded, value)
         _check(recorded.snapshot)
@@ -66,17 +65,6 @@ def read(path: str) -> Recorded:
         return from_json(text)
     except SnapshotError as error:
         raise SnapshotError(f"{path}: {error}") from None
-
-
-def _rename_numbers(policies: Any) -> None:
-    """Write policy numbers that a file of an earlier release has by their names of now. `decode` checks the form."""
-    if not isinstance(policies, dict):
-        return
-    groups = policies.get("groups")
-    for numbers in (policies.get("default"), *(groups.values() if isinstance(groups, dict) else ())):
-        for former, name in FORMER_NUMBERS.items():
-            if isinstance(numbers, dict) and former in numbers and name not in numbers:
-                numbers[name] = numbers.pop(former)
 
 
 def _check(snapshot: Snapshot) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -191,11 +190,6 @@ def assignment(text: str) -> tuple[str, str]:
     name, given, value = text.partition("=")
     if not (name and given):
         raise Invalid(f"--set: {text!r} is not NAME=VALUE; write for example --set slice=1h")
-    # The parsers of `hai` load quickly: the scheduler is imported when a number is given.
-    from hai_scheduler.service.policy.numbers import former_name_note
-
-    if (note := former_name_note(name.strip())) is not None:
-        print(f"hai: {note}", file=sys.stderr)
     return name.strip(), value.strip()
 
 

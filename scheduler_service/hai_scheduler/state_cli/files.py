@@ -13,8 +13,7 @@ from typing import Final
 
 from hai_client.errors import Invalid
 from hai_scheduler.app.state_lock import API_FILE, FILE
-from hai_scheduler.store.migrate import head, scripts
-from hai_scheduler.store.revision import VERSION_TABLE
+from hai_scheduler.store.revision import FIRST, LAST_BEFORE, OLDER, VERSION_TABLE, known
 
 _COMPANIONS: Final = ("-wal", "-shm")
 
@@ -59,20 +58,19 @@ def check_database(connection: sqlite3.Connection, source: Path) -> None:
         source: Its name in messages.
 
     Raises:
-        Invalid: The database is damaged, not HAI's, or of a newer version.
+        Invalid: The database is damaged, not HAI's, or of another version.
         sqlite3.Error: It cannot be read.
     """
     (said,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if said != "ok":
         raise Invalid(f"{source} is damaged: {said}; use an older backup")
-    known = {script.revision for script in scripts().walk_revisions()}
     made = connection.execute("SELECT name FROM sqlite_master WHERE name = ?", (VERSION_TABLE,)).fetchone()
     rows = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}") if made else ()  # noqa: S608  # our own name
     found = [row[0] for row in rows]
     if not found:
         raise Invalid(f"{source} is no database of HAI's scheduler; give a copy of hai.sqlite")
-    if not known.issuperset(found):
-        knows = f"this version of HAI knows it up to {head()}: upgrade HAI first"
+    if found[0] not in (LAST_BEFORE, *known()):
+        knows = OLDER if found[0] < FIRST else f"this version of HAI knows it up to {known()[-1]}: upgrade HAI first"
         raise Invalid(f"{source} is of revision {found[0]}, and {knows}")
 
 

@@ -15,7 +15,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from hai_scheduler.store.one_trip import driver
+from hai_scheduler.store.one_trip import creator
 
 #: How long a writer waits for a writer of another process, in milliseconds: longer than any transaction of HAI takes.
 _BUSY_MS = 30_000
@@ -73,8 +73,9 @@ def connect(url: URL) -> AsyncEngine:
     options: dict[str, Any] = {"json_serializer": _to_json, "hide_parameters": True}
     if url.get_backend_name() == "postgresql":
         return create_async_engine(url, pool_pre_ping=True, pool_size=5, max_overflow=15, **options)
-    _make_file(Path(str(url.database)))
-    engine = create_async_engine(url, module=driver(), pool_size=5, max_overflow=15, **options)
+    file = Path(str(url.database))
+    _make_file(file)
+    engine = create_async_engine(url, async_creator=creator(file), pool_size=5, max_overflow=15, **options)
     event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine
@@ -112,8 +113,6 @@ def _make_file(path: Path) -> None:
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    # The driver would begin transactions by itself, late and deferred; with None, SQLAlchemy's "begin" event does.
-    connection.isolation_level = None
     cursor = connection.cursor()
     for pragma in _SQLITE_PRAGMAS:
         _execute_patiently(cursor, pragma)

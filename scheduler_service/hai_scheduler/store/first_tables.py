@@ -9,7 +9,7 @@ from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, Strin
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.store.engine import lock_writer, writing
-from hai_scheduler.store.revision import VERSION_TABLE, newest
+from hai_scheduler.store.revision import VERSION_TABLE, known
 from hai_scheduler.store.tables import DATABASE, METADATA
 
 #: As Alembic makes it, which finds the revision there later.
@@ -37,7 +37,7 @@ def _make(connection: Connection) -> bool:
         return False
     METADATA.create_all(connection, checkfirst=False)
     _VERSION.create(connection)
-    connection.execute(_VERSION.insert().values(version_num=newest()))
+    connection.execute(_VERSION.insert().values(version_num=known()[-1]))
     row = {"id": 1, "name": secrets.token_hex(8), "epoch": 1, "steps": 0, "number": 0, "first_task": 0, "above": 0}
     connection.execute(DATABASE.insert().values(row))
     return True

@@ -26,7 +26,7 @@ from hai_scheduler.core.model.task import Task
 Stamp = tuple[int, int]
 
 #: Seconds after which everything is compared with the database, whatever the numbers say: an admin may have changed
-#: rows by hand, or a replica of an older version, which writes no numbers.
+#: rows by hand.
 COMPARE_EVERY_S: Final = 30.0
 #: Number of states that are kept: a view that began before the latest commit goes on from an earlier state.
 _STATES: Final = 3

@@ -38,10 +38,10 @@ from hai_scheduler.core.ledger.asking import By, LedgerLine, LedgerQuestion, lin
 from hai_scheduler.core.ledger.periods import Period, Span, begin_of, cover, end_of
 from hai_scheduler.core.ledger.row import LedgerKey, LedgerRow
 from hai_scheduler.core.ledger.sums import HISTOGRAMS, MEASURES, Sums, by_hour, by_period, merged
+from hai_scheduler.store.codec import of_instant, to_instant
 from hai_scheduler.store.histograms import packed, together
-from hai_scheduler.store.ledger_rows import key_of, part_of_key, sums_of
+from hai_scheduler.store.ledger_rows import KEY, part_of_key, sums_of
 from hai_scheduler.store.ledger_tables import LEDGER_HISTOGRAMS, LEDGER_KEYS, LEDGER_SUMS
-from hai_scheduler.store.rows import of_instant, to_instant
 from hai_scheduler.store.statements import Statements
 
 #: The name of all users together in keys. The Hub gives nobody an empty name.
@@ -118,7 +118,7 @@ class LedgerSums:
         }
         for begin in range(0, len(users), _MANY):
             found = await self._sql.ask(_KEYS_LIKE, {"user_names": users[begin : begin + _MANY], **alike})
-            ids.update({key_of(row): int(row.id) for row in found})
+            ids.update({KEY.of(row): int(row.id) for row in found})
         for key in keys:
             if key not in ids:
                 values = {
@@ -184,7 +184,7 @@ class LedgerSums:
         """Return the keys that sums of that reach have, as far as the question concerns them, by id."""
         which = LEDGER_KEYS.c.user_name
         asked = select(LEDGER_KEYS).where(which != ALL_USERS if reach is SumReach.USER else which == ALL_USERS)
-        found = {int(row.id): key_of(row) for row in await self._sql.ask(asked)}
+        found = {int(row.id): KEY.of(row) for row in await self._sql.ask(asked)}
         return {number: key for number, key in found.items() if key == reach.key(key) and question.concerns(key)}
 
     async def _add(

@@ -1,4 +1,4 @@
-"""Migrates the tables to the revision of this code, if revision.py has found that they are of another one."""
+"""Brings the tables to the revision of this code, if revision.py has found that they are of another one."""
 
 from __future__ import annotations
 
@@ -7,68 +7,60 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from hai_scheduler.store.bringing_over import bring_over
 from hai_scheduler.store.engine import lock_writer, reading, writing
-from hai_scheduler.store.revision import VERSION_TABLE, StateTooNew, damage_told
+from hai_scheduler.store.revision import (
+    FIRST,
+    LAST_BEFORE,
+    VERSION_TABLE,
+    StateDamaged,
+    StateTooNew,
+    StateTooOld,
+    damage_told,
+    known,
+)
 
 _MIGRATIONS = Path(__file__).with_name("migrations")
 
 
-async def upgrade(engine: AsyncEngine, revision: str = "head") -> None:
-    """Create or upgrade the tables, in one transaction. Raises StateTooNew and StateDamaged."""
+async def upgrade(engine: AsyncEngine) -> None:
+    """Upgrade the tables in one transaction. Raises StateTooNew, StateTooOld and StateDamaged."""
     with damage_told(engine.url):
-        await _upgrade(engine, revision)
+        async with reading(engine).connect() as connection:
+            # A state that is refused is not written to.
+            await connection.run_sync(_usable, engine.url)
+        async with writing(engine).begin() as connection:
+            await connection.run_sync(lock_writer)
+            await connection.run_sync(_upgrade, engine.url)
 
 
-async def _upgrade(engine: AsyncEngine, revision: str) -> None:
-    async with reading(engine).connect() as connection:
-        done = await connection.run_sync(_is_at_head, engine.url)
-    if done and revision == "head":
-        return
-    async with writing(engine).begin() as connection:
-        await connection.run_sync(lock_writer)
-        # Another process may have been faster.
-        await connection.run_sync(_is_at_head, engine.url)
-        await connection.run_sync(lambda sync: command.upgrade(_config(sync), revision))
+def _upgrade(connection: Connection, url: URL) -> None:
+    # Another process may have been faster.
+    if _usable(connection, url) == LAST_BEFORE:
+        bring_over(connection, url)
+    command.upgrade(config(connection), "head")
 
 
-async def downgrade(engine: AsyncEngine, revision: str) -> None:
-    """Downgrade the tables to an older revision; `base` removes them. Data that the older ones cannot hold are lost."""
-    async with writing(engine).begin() as connection:
-        await connection.run_sync(lock_writer)
-        await connection.run_sync(lambda sync: command.downgrade(_config(sync), revision))
+def _usable(connection: Connection, url: URL) -> str:
+    """Return the revision of the tables, of which this code can make its own."""
+    heads = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE}).get_current_heads()
+    if len(heads) != 1:
+        raise StateDamaged(url, "it has tables of HAI, and no revision")
+    (found,) = heads
+    if found in (LAST_BEFORE, *known()):
+        return found
+    raise StateTooOld(url, found) if found < FIRST else StateTooNew(url, found, known()[-1])
 
 
-def head() -> str:
-    """Return the newest revision that this code knows."""
-    newest = scripts().get_current_head()
-    assert newest is not None, "there is one line of migrations"
-    return newest
-
-
-def _is_at_head(connection: Connection, url: URL) -> bool:
-    known = scripts()
-    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
-    found = set(context.get_current_heads())
-    unknown = found - {script.revision for script in known.walk_revisions()}
-    if unknown:
-        raise StateTooNew(url, ", ".join(sorted(unknown)), head())
-    return found == {head()}
-
-
-def _config(connection: Connection | None = None) -> Config:
+def config(connection: Connection | None = None) -> Config:
+    """Return what Alembic needs to know."""
     config = Config()
     # Percent signs have a special meaning in the parser of the configuration.
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     return config
-
-
-def scripts() -> ScriptDirectory:
-    """Return the migrations that this code knows."""
-    return ScriptDirectory.from_config(_config())

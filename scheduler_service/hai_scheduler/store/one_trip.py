@@ -1,104 +1,87 @@
-"""A driver for SQLite that goes to its thread once for each statement.
+"""Connections to SQLite that go to their thread once for each statement.
 
-aiosqlite runs a connection in a thread, and SQLAlchemy's adapter goes to that thread four times for each statement: to
-get a cursor, to execute, to fetch the rows, to close the cursor. A trip costs more than most statements. Here the four
-are one. This builds on classes of SQLAlchemy that are not public: the lock file fixes the version, and tests/contract
-check the behaviour.
+aiosqlite runs a connection in a thread, and SQLAlchemy goes to that thread four times for each statement: to get a
+cursor, to execute, to fetch the rows, to close the cursor. A trip costs more than most statements. Here the four are
+one.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
 
 import aiosqlite
-from sqlalchemy.dialects.sqlite.aiosqlite import (
-    AsyncAdapt_aiosqlite_connection,
-    AsyncAdapt_aiosqlite_cursor,
-    AsyncAdapt_aiosqlite_dbapi,
-)
-from sqlalchemy.util import EMPTY_DICT
-from sqlalchemy.util.concurrency import await_
 
 
-class _Done:
-    """The attributes that remain of a closed cursor."""
+class _Cursor:
+    """What SQLAlchemy asks of a driver's cursor. Its counterpart in the thread exists only while a statement runs."""
 
-    __slots__ = ("arraysize", "description", "lastrowid", "rowcount")
-
-    def __init__(self) -> None:
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
+        self._rows: Sequence[Any] = ()
         self.description: Any = None
         self.rowcount = -1
         self.lastrowid: int | None = None
         self.arraysize = 1
 
+    async def __aenter__(self) -> Self:
+        """Return it; there is nothing to wait for."""
+        return self
+
+    async def execute(self, statement: str, values: Sequence[Any] = ()) -> None:
+        """Execute a statement, and keep its rows."""
+        await self._connection.visit(lambda cursor: self._keep(cursor.execute(statement, values)))
+
+    async def executemany(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Execute a statement with the values of each row."""
+        await self._connection.visit(lambda cursor: self._keep(cursor.executemany(statement, rows)))
+
+    async def fetchall(self) -> Sequence[Any]:
+        """Return the rows."""
+        return self._rows
+
     async def close(self) -> None:
-        """Do nothing: the cursor is closed already."""
+        """Do nothing: the cursor in the thread is closed already."""
+
+    def _keep(self, cursor: sqlite3.Cursor) -> None:
+        self._rows = cursor.fetchall() if cursor.description else ()
+        self.description, self.rowcount, self.lastrowid = cursor.description, cursor.rowcount, cursor.lastrowid
 
 
-class _Cursor(AsyncAdapt_aiosqlite_cursor):
-    """A cursor whose counterpart in the thread exists only while a statement runs."""
+class _Connection(aiosqlite.Connection):
+    def cursor(self) -> _Cursor:  # type: ignore[override]
+        """Return a cursor, without a trip."""
+        return _Cursor(self)
 
-    __slots__ = ()
+    async def visit(self, work: Callable[[sqlite3.Cursor], None]) -> None:
+        """Do some work in the thread, with a cursor that is closed after it."""
+        await self._execute(self._with_cursor, work)  # type: ignore[no-untyped-call]
 
-    def __init__(self, adapt_connection: Any) -> None:
-        self._adapt_connection = adapt_connection
-        self._connection = adapt_connection._connection
-        self._cursor: Any = _Done()
-        self._rows = deque()
-        self._soft_closed_memoized = EMPTY_DICT
-
-    def close(self) -> None:
-        """Drop the rows; the cursor was already closed in its thread."""
-        self._rows.clear()
-
-    async def _execute_async(self, operation: Any, parameters: Any | None) -> Any:
-        return await self._trip(lambda cursor: cursor.execute(operation, () if parameters is None else parameters))
-
-    async def _executemany_async(self, operation: Any, seq_of_parameters: Sequence[Any]) -> Any:
-        return await self._trip(lambda cursor: cursor.executemany(operation, seq_of_parameters))
-
-    async def _trip(self, statement: Callable[[sqlite3.Cursor], object]) -> None:
-        connection: Any = self._connection
-        done = _Done()
-
-        def work() -> list[Any]:
-            cursor = connection._conn.cursor()
-            try:
-                statement(cursor)
-                rows = cursor.fetchall() if cursor.description else []
-                done.description, done.rowcount, done.lastrowid = cursor.description, cursor.rowcount, cursor.lastrowid
-                return rows
-            finally:
-                cursor.close()
-
-        async with self._adapt_connection._execute_mutex:
-            self._rows = deque(await connection._execute(work))
-        self._cursor = done
-
-
-class _Connection(AsyncAdapt_aiosqlite_connection):
-    __slots__ = ()
-
-    _cursor_cls = _Cursor
-
-    def rollback(self) -> None:
+    async def rollback(self) -> None:
         """Roll back if a transaction is open: SQLAlchemy also calls this after a commit, and a trip would be wasted."""
-        connection: Any = self._connection
-        if connection._conn is None or connection._conn.in_transaction:
-            super().rollback()
+        if self.in_transaction:
+            await super().rollback()
+
+    def _with_cursor(self, work: Callable[[sqlite3.Cursor], None]) -> None:
+        cursor = self._conn.cursor()
+        try:
+            work(cursor)
+        finally:
+            cursor.close()
 
 
-class _Driver(AsyncAdapt_aiosqlite_dbapi):
-    def connect(self, *arg: Any, **kw: Any) -> AsyncAdapt_aiosqlite_connection:
-        """Return a connection whose thread does not keep the process from ending."""
-        connection: Any = aiosqlite.connect(*arg, **kw)
+def creator(file: Path) -> Callable[[], Awaitable[aiosqlite.Connection]]:
+    """Return what connects to a file, for the argument `async_creator` of `create_async_engine`."""
+    # The driver would begin transactions by itself, late and deferred; with None, the engine's "begin" event does.
+    connect = partial(sqlite3.connect, file, check_same_thread=False, isolation_level=None)
+
+    async def connected() -> aiosqlite.Connection:
+        connection = _Connection(connect, iter_chunk_size=64)
+        # Its thread does not keep the process from ending.
         connection._thread.daemon = True
-        return _Connection(self, await_(connection))
+        return await connection
 
-
-def driver() -> AsyncAdapt_aiosqlite_dbapi:
-    """Return the driver, for the argument `module` of `create_async_engine`."""
-    return _Driver(aiosqlite, sqlite3)
+    return connected

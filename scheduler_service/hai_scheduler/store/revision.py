@@ -18,26 +18,53 @@ from hai_scheduler.store.engine import reading
 #: Not Alembic's default name: the Hub keeps its revision there, and may share the database.
 VERSION_TABLE: Final = "hai_revision"
 VERSIONS: Final = Path(__file__).with_name("migrations") / "versions"
+#: The revision of the first state, and the last one before it, of which a start makes the first state.
+FIRST: Final = "0025"
+LAST_BEFORE: Final = "0024"
+#: What to do with an older state.
+OLDER: Final = (
+    f"this version of HAI takes {LAST_BEFORE} and later. Start the last version before it once, which makes"
+    f" {LAST_BEFORE} of it, then this one (docs/operations.md, Upgrades, says how)."
+)
 _REVISION: Final = text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608  # our own word
 #: Messages of SQLite for a file that it did not write, or that was damaged.
 _DAMAGED: Final = ("file is not a database", "malformed")
 
 
-class StateTooNew(Exception):
+class StateOfOtherVersion(Exception):
+    """Another version of the platform has written the state; nothing was changed."""
+
+
+class StateTooNew(StateOfOtherVersion):
     """A newer version of the platform has written the state; nothing was changed."""
 
     def __init__(self, url: URL, found: str, known: str) -> None:
-        shown = url.render_as_string(hide_password=True)
-        place = str(url.database) if url.get_backend_name() == "sqlite" else shown
         super().__init__(
-            f"The state in {place} is of revision {found}, but this version of HAI knows it up to {known}: a newer"
-            " version has written it. Nothing was changed. Install that version again, or move the state away"
+            f"The state in {_place(url)} is of revision {found}, but this version of HAI knows it up to {known}: a"
+            " newer version has written it. Nothing was changed. Install that version again, or move the state away"
             " (or restore a backup from before the upgrade) and start again."
         )
-        #: The path of the file, or the database's URL without its password.
-        self.place = place
-        self.found = found
-        self.known = known
+
+
+class StateTooOld(StateOfOtherVersion):
+    """The state is from long before the first state; nothing was changed."""
+
+    def __init__(self, url: URL, found: str, remedy: str = OLDER) -> None:
+        super().__init__(f"The state in {_place(url)} is of revision {found}, and {remedy} Nothing was changed.")
+
+    @classmethod
+    def without_ledger(cls, url: URL) -> StateTooOld:
+        """Return the error for a ledger that lacks runs of earlier versions."""
+        remedy = (
+            "its ledger lacks runs of earlier versions. Start the version before this one, until its log says that all"
+            " runs of earlier versions are in the ledger, then this one."
+        )
+        return cls(url, LAST_BEFORE, remedy)
+
+
+def _place(url: URL) -> str:
+    """Return the path of the file, or the database's URL without its password."""
+    return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
 
 
 class StateDamaged(Exception):
@@ -62,16 +89,16 @@ def damage_told(url: URL) -> Iterator[None]:
 
 
 @cache
-def newest() -> str:
-    """Return the newest revision that this code knows, from the names of migrations such as `r0004_log_pieces.py`."""
-    return max(path.name[1:5] for path in VERSIONS.glob("r[0-9][0-9][0-9][0-9]_*.py"))
+def known() -> tuple[str, ...]:
+    """Return the revisions that this code knows, in order, from the names of files such as `r0025_first_state.py`."""
+    return tuple(sorted(path.name[1:5] for path in VERSIONS.glob("r[0-9][0-9][0-9][0-9]_*.py")))
 
 
 async def is_newest(engine: AsyncEngine) -> bool:
     """Whether the tables are of the newest revision; False also without tables. Raises StateDamaged."""
     with damage_told(engine.url):
         async with reading(engine).connect() as connection:
-            return await connection.run_sync(_found) == [newest()]
+            return await connection.run_sync(_found) == [known()[-1]]
 
 
 def _found(connection: Connection) -> list[str] | None:

@@ -1,6 +1,6 @@
 """The tables of the database. A change here needs a migration: a test compares both.
 
-Every name begins with `hai_`, because the Hub may use the same database.
+Every name begins with hai and an underscore, because the Hub may use the same database.
 
 Times are integers, microseconds since 1970 in UTC, and lengths of time are microseconds: every database returns them
 exactly, compares and sorts them as numbers, and no time zones are needed, which SQLite does not have.
@@ -377,7 +377,7 @@ AUDIT = Table(
     sqlite_autoincrement=True,
 )
 
-#: Recordings of what tasks do; `data` is all that is only read as a whole (`store.recording_rows`).
+#: Recordings of what tasks do; `data` is all that is only read as a whole (`store.rows`).
 RECORDINGS = Table(
     "hai_recordings",
     METADATA,

@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, Text, and_, false, func, or_, select, true
 
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.ports.values import TaskFilter, TaskKey
+from hai_scheduler.store.codec import to_instant
 from hai_scheduler.store.label_tables import STARS, TASK_TAGS
-from hai_scheduler.store.rows import to_instant
 from hai_scheduler.store.tables import TASKS
 
 

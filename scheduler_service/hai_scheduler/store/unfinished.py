@@ -11,10 +11,10 @@ from sqlalchemy import bindparam, false, select
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.store.known import Head, Known, KnownTasks, Stamp, Written
+from hai_scheduler.store.rows import TASKS_WITH_RUNS, task_with_run, tasks_with_runs
 from hai_scheduler.store.statements import Statements
 from hai_scheduler.store.summary import Summary
 from hai_scheduler.store.tables import TASKS
-from hai_scheduler.store.task_rows import TASKS_WITH_RUNS, task_with_run, tasks_with_runs
 
 _UNFINISHED = TASKS_WITH_RUNS.where(TASKS.c.ended == false()).order_by(TASKS.c.id)
 _HEADS = select(TASKS.c.id, TASKS.c.version, TASKS.c.saved_at).where(TASKS.c.ended == false()).order_by(TASKS.c.id)

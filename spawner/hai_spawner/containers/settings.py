@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from traitlets import Bool, CaselessStrEnum, Dict, List, TraitError, Unicode, default, validate
 from traitlets.config import Config, Configurable
 
-from hai_spawner.containers.former_settings import FormerSettings
 from hai_spawner.containers.menu import Refusal
 from hai_spawner.containers.options import form_options
 from hai_spawner.containers.refused import spawn_exception
@@ -22,7 +21,7 @@ else:
     _Behind = Configurable
 
 
-class SpawnerSettings(FormerSettings, _Behind):
+class SpawnerSettings(_Behind):
     """What an administrator sets: sizes, limits, addresses. Nothing here depends on a user or on what runs."""
 
     sizes = Dict(

@@ -54,14 +54,6 @@ async def test_an_admin_changes_numbers_and_all_users_read_them(world) -> None:
     assert len(policy["warnings"]) == 0
 
 
-async def test_a_number_by_its_name_of_an_earlier_release_is_taken_and_the_answer_says_so(world) -> None:
-    status, policy = await world.json("PUT", "/policy", "admin", json={"set": {"worth": 5}})
-    assert (status, number(policy, "min_run_per_switch")["common"]["value"]) == (200, 5.0)
-    assert policy["warnings"] == ["worth is called min_run_per_switch now: the next release knows only that"]
-    assert (number(policy, "min_run_per_switch")["former"], number(policy, "slice")["former"]) == (["worth"], [])
-    assert (await world.json("GET", "/policy"))[1]["warnings"] == []
-
-
 @pytest.mark.parametrize(
     ("body", "field", "said"),
     [

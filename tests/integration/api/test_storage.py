@@ -108,28 +108,15 @@ async def test_a_container_gets_its_mounts_and_environments(world) -> None:
     assert [mount["rule"] for mount in config["mounts"]] == ["weak", "home"]
 
 
-async def test_places_is_the_former_path(world) -> None:
-    """A spawner of before asks `/places`."""
-    await world.json("GET", "/me")
-    answers = []
-    for path, deprecated in (("/places", True), ("/container-config", False)):
-        async with world.ask("GET", f"{path}?user=alice", "admin") as answer:
-            assert (answer.status, "Deprecation" in answer.headers) == (200, deprecated)
-            answers.append(await answer.json())
-    assert answers[0] == answers[1]
-
-
 @pytest.mark.parametrize(
     ("scopes", "status"),
     [
         (["custom:hai:containers"], 200),
-        (["custom:hai:places"], 200),
         (["custom:hai:admin"], 200),
         (["custom:hai:tasks:write"], 403),
         (["custom:hai:containers!user=spawner"], 403),
-        (["custom:hai:places!user=spawner"], 403),
     ],
-    ids=["containers", "its former name", "admin", "write", "filtered", "its former name, filtered"],
+    ids=["containers", "admin", "write", "filtered"],
 )
 async def test_container_configs_are_for_spawners_and_admins(world, scopes: list[str], status: int) -> None:
     access = "access:services!service=hai"

@@ -39,13 +39,3 @@ def test_what_changes_something_needs_more_than_reading(route) -> None:
         # What spawners and the Hub tell is all that their scopes change, and no user but admins has them.
         told = {SCOPE_CONTAINERS: "/containers", SCOPE_ARCHIVE: "/users/{user}/archive"}
         assert route.access in {SCOPE_WRITE, SCOPE_ADMIN} or told[route.access] == route.path
-
-
-def test_no_former_path_hides_a_path_of_now() -> None:
-    former = [route.former for route in ROUTES if route.former is not None]
-    assert len(set(former)) == len(former) > 0
-    assert not set(former) & {route.path for route in ROUTES}
-    assert not [path for path in former if "{" in path]
-    for route in ROUTES:
-        if route.former is not None:
-            assert TABLE.find(route.method, f"/p{route.former}") == (route, {})

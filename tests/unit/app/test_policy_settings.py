@@ -113,27 +113,6 @@ def test_a_group_has_its_own_numbers_on_top_of_those_of_all(tmp_path: Path) -> N
     assert service.policy_written == {(None, "min_run_per_switch"), ("debug", "slice"), ("debug", "min_run")}
 
 
-def test_a_number_may_have_its_name_of_an_earlier_release(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    text = "c.SchedulingPolicy.worth = 5\nc.SchedulingPolicy.groups = {'debug': {'worth': 3}}\n"
-    service = configured(tmp_path, text)
-    assert (service.policy.default.min_run_per_switch, service.policy.of("debug").min_run_per_switch) == (5.0, 3.0)
-    assert service.policy_written == {(None, "min_run_per_switch"), ("debug", "min_run_per_switch")}
-    told = "worth is called min_run_per_switch now: the next release knows only that"
-    places = {record.getMessage().removesuffix(told) for record in caplog.records}
-    assert places == {"SchedulingPolicy.", "SchedulingPolicy.groups['debug']: "}
-
-
-def test_the_name_of_now_wins_over_the_former_one(tmp_path: Path) -> None:
-    service = configured(tmp_path, "c.SchedulingPolicy.worth = 5\nc.SchedulingPolicy.min_run_per_switch = 7\n")
-    assert service.policy.default.min_run_per_switch == 7.0
-    assert configured(tmp_path, "", "--SchedulingPolicy.worth=4").policy.default.min_run_per_switch == 4.0
-
-
-def test_both_names_in_one_change_are_refused() -> None:
-    with pytest.raises(PolicyError, match="worth is the former name of min_run_per_switch, and both are given"):
-        changed(Policy(), {"worth": 1, "min_run_per_switch": 2})
-
-
 def test_options_count_as_written(tmp_path: Path) -> None:
     assert configured(tmp_path, "", "--slice=2h").policy_written == {(None, "slice")}
 

@@ -6,9 +6,6 @@ from typing import Any
 
 from unit.client.fake_platform import API, AT, Call, FakePlatform, Refuse, Route, admins_only
 
-#: Names of policy numbers in an earlier release, and their names now.
-FORMER = {"worth": "min_run_per_switch"}
-
 
 def _node(platform: FakePlatform, name: str) -> dict[str, Any]:
     tasks = platform.on_nodes.get(name, [])
@@ -94,8 +91,8 @@ def _policy(platform: FakePlatform, call: Call) -> tuple[int, Any]:
         admins_only(platform)
         group = platform.policy.setdefault(call.body["group"], {})
         for name in call.body["unset"]:
-            group.pop(FORMER.get(name, name), None)
-        group.update({FORMER.get(name, name): value for name, value in call.body["set"].items()})
+            group.pop(name, None)
+        group.update(call.body["set"])
     return 200, {
         "numbers": [
             _number(platform, "slice", "duration", "30m"),
@@ -123,8 +120,7 @@ def _number(platform: FakePlatform, name: str, kind: str, default: Any) -> dict[
 
     groups = {group: value(group, None) for group in ("a100", "training")}
     return {
-        "name": name, "former": [former for former, now in FORMER.items() if now == name],
-        "kind": kind, "rule": "P2", "help": f"What {name} does.", "default": default,
+        "name": name, "kind": kind, "rule": "P2", "help": f"What {name} does.", "default": default,
         "common": value(None), "groups": groups,
     }  # fmt: skip
 

@@ -51,12 +51,6 @@ def test_what_is_left_out_has_its_default() -> None:
     assert from_json(text) == Recorded(snapshot=Snapshot(now=T0, nodes=(), tasks=()))
 
 
-def test_a_file_of_an_earlier_release_is_read_by_the_names_of_now() -> None:
-    text = to_json(everything())
-    assert text.count('"min_run_per_switch"') == 2
-    assert from_json(text.replace('"min_run_per_switch"', '"worth"')) == everything()
-
-
 def spoiled(path: str, value: object) -> str:
     """The file with another value in one place."""
     made = json.loads(to_json(everything()))

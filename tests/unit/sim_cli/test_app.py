@@ -121,14 +121,6 @@ def test_rules_have_numbers_of_their_own_on_top_of_the_common_ones() -> None:
     assert rules.name == "hai/slice=2h"
 
 
-def test_a_number_by_its_name_of_an_earlier_release_is_taken_with_a_word(capsys: pytest.CaptureFixture[str]) -> None:
-    rules = rules_of("hai/worth=2", [])
-    assert rules.policy == Policy(min_run_per_switch=2)
-    assert capsys.readouterr().err == (
-        "hai: worth is called min_run_per_switch now: the next release knows only that\n"
-    )
-
-
 def test_the_entry_point_is_declared_and_loads_nothing_that_works() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["hai.commands"]["sim"] == "hai_scheduler.sim_cli:command"

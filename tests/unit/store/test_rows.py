@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
-from types import SimpleNamespace
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Table
 
+from hai_scheduler.core.model.code import CodeSnapshot
 from hai_scheduler.core.model.ids import Origin, TaskId
 from hai_scheduler.core.model.leaving import Left, Signal, SignalName, Source
 from hai_scheduler.core.model.priority import Priority
@@ -20,9 +23,11 @@ from hai_scheduler.core.model.run import Blame, Checkpoint, RankState, Run
 from hai_scheduler.core.model.task import Retry, Task, TaskSpec, TaskState
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.store import rows
+from hai_scheduler.store.codec import RowCodec, of_instant, to_instant
 from hai_scheduler.store.tables import EVENTS, RUNS, SPECS, TASKS
 from kit.builders import T0, a_checkpoint, a_notice, a_pin, a_rank, a_run, a_task, at
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 FULL_RUN = a_run(
     ranks=(
         a_rank(0, gpus=(1, 3), state=RankState.EXITED, exit_code=3, signal=9, ended_at=at(5), notified_at=at(4),
@@ -49,15 +54,27 @@ def stored(values: dict[str, Any]) -> dict[str, Any]:
     return {name: json.loads(json.dumps(value)) for name, value in values.items()}
 
 
+def back(codec: RowCodec[Any], table: Table, value: Any, *, more: Mapping[str, Any] = NOTHING, **older: Any) -> Any:
+    """The value from its row; `more` are further columns, `older` are columns as an older version has written them."""
+    values = {**stored(codec.values(value)), **more, **older}
+    return codec.of([values.get(column.name) for column in table.columns])
+
+
 def task_back(task: Task) -> Task:
-    row: Any = SimpleNamespace(id=task.id, version=task.version, **stored(rows.task_values(task)))
-    return rows.task_of(row, None if task.run is None else run_back(task.run))
+    values = {"id": task.id, **stored(rows.task_values(task))}
+    run = [None] * len(RUNS.columns) if task.run is None else list(run_row(task.run))
+    row: Any = [*(values.get(column.name) for column in TASKS.columns), *run]
+    return rows.task_with_run(row)
+
+
+def run_row(run: Run, **older: Any) -> list[Any]:
+    values = {**stored(rows.RUN.values(run, task_id=7)), **older}
+    return [values[column.name] for column in RUNS.columns]
 
 
 def run_back(run: Run, **older: Any) -> Run:
     """The run from its columns; `older` are columns as an older version has written them."""
-    values = {**stored(rows.run_values(TaskId(7), run)), **older}
-    return rows.run_of([values[column.name] for column in RUNS.columns])
+    return rows.RUN.of(run_row(run, **older))
 
 
 # -- whole values -------------------------------------------------------------------------------------------
@@ -74,12 +91,13 @@ def test_a_run_comes_back(run: Run) -> None:
 
 
 def test_every_column_has_a_value_and_every_value_a_column() -> None:
-    assert set(rows.run_values(TaskId(7), FULL_RUN)) == {column.name for column in RUNS.columns}
-    assert set(rows.spec_values(TaskId(7), TaskSpec(command=(), cwd=""))) == {column.name for column in SPECS.columns}
+    spec = TaskSpec(command=(), cwd="")
+    assert set(rows.RUN.values(FULL_RUN, task_id=7)) == {column.name for column in RUNS.columns}
+    assert set(rows.SPEC.values(spec, task_id=7)) == {column.name for column in SPECS.columns}
     assert set(rows.event_values(HistoryEvent(at=T0, kind="x", actor="a"))) == {
         column.name for column in EVENTS.columns
     } - {"seq"}
-    set_by_the_store = {"id", "version", "idempotency_key", "saved_at", "change", "size"}
+    set_by_the_store = {"id", "idempotency_key", "saved_at", "change", "size"}
     assert {column.name for column in TASKS.columns} - set(rows.task_values(FULL_TASK)) == set_by_the_store
 
 
@@ -91,16 +109,14 @@ def test_an_ended_task_is_marked_so(state: TaskState) -> None:
 def test_a_spec_and_an_event_come_back_and_share_nothing() -> None:
     spec = TaskSpec(
         command=("python", "a b"), cwd="/w", env={"A": "1"}, ranks_per_node="gpu", checkpoint_dir="/c", watch=("x",),
-        tags=("t",), environment="torch", haienv=a_pin(),
+        tags=("t",), environment="torch", haienv=a_pin(), snapshot=CodeSnapshot(digest="d", files=1, size=2),
     )  # fmt: skip
-    values = rows.spec_values(TaskId(7), spec)
+    values = rows.SPEC.values(spec)
     values["env"]["B"] = "2"
     assert dict(spec.env) == {"A": "1"}
-    row: Any = SimpleNamespace(**stored(rows.spec_values(TaskId(7), spec)))
-    assert rows.spec_of(row) == spec
+    assert back(rows.SPEC, SPECS, spec) == spec
     event = HistoryEvent(seq=3, at=T0, kind="task.held", actor="ann", user="ann", task_id=TaskId(7), data={"a": [1]})
-    row = SimpleNamespace(seq=3, **stored(rows.event_values(event)))
-    assert rows.event_of(row) == event
+    assert back(rows.EVENT, EVENTS, event, more={"seq": 3}) == event
 
 
 def test_sets_are_written_in_one_order() -> None:
@@ -116,23 +132,21 @@ def test_sets_are_written_in_one_order() -> None:
 
 @given(st.datetimes(datetime(2, 1, 1), datetime(8999, 12, 31), timezones=st.just(UTC)))  # noqa: DTZ001
 def test_any_time_of_our_calendar_comes_back_to_a_microsecond(when: datetime) -> None:
-    assert rows.of_instant(rows.to_instant(when)) == when
+    assert of_instant(to_instant(when)) == when
 
 
 @pytest.mark.parametrize("value", [-(2**63), 2**63 - 1, 10**30])
 def test_a_time_outside_of_the_calendar_is_moved_into_it(value: int) -> None:
     """A row that cannot be read would stop every tick; there is room for sums."""
-    found = rows.of_instant(value)
+    found = of_instant(value)
     assert 2 <= found.year <= 9000
     assert found + timedelta(days=365) > found > datetime(1, 1, 2, tzinfo=UTC)
 
 
 def test_a_time_has_a_zone() -> None:
-    assert rows.to_instant(datetime(1970, 1, 1, 1, tzinfo=timezone(timedelta(hours=1)))) == 0
+    assert to_instant(datetime(1970, 1, 1, 1, tzinfo=timezone(timedelta(hours=1)))) == 0
     with pytest.raises(TypeError):
-        rows.to_instant(datetime(2026, 1, 5))  # noqa: DTZ001
-    assert (rows.to_instant_or_none(None), rows.of_instant_or_none(None)) == (None, None)
-    assert rows.of_instant_or_none(0) == datetime(1970, 1, 1, tzinfo=UTC)
+        to_instant(datetime(2026, 1, 5))  # noqa: DTZ001
 
 
 # -- texts of jobs ------------------------------------------------------------------------------------------
@@ -164,7 +178,7 @@ def test_any_text_of_a_job_can_be_stored(text: str) -> None:
 
 
 def older_ranks(run: Run, *without: str) -> list[dict[str, Any]]:
-    ranks = stored(rows.run_values(TaskId(7), run))["ranks"]
+    ranks = stored(rows.RUN.values(run))["ranks"]
     return [{name: value for name, value in rank.items() if name not in without} for rank in ranks]
 
 
@@ -178,32 +192,21 @@ def test_ranks_that_were_written_before_some_fields_were_known_are_read() -> Non
 
 
 def test_a_checkpoint_without_a_source_was_reported_by_its_job() -> None:
-    older = {"at": rows.to_instant(T0), "step": 3, "path": "p"}
+    older = {"at": to_instant(T0), "step": 3, "path": "p"}
     assert run_back(FULL_RUN, checkpoint=older).checkpoint == Checkpoint(at=T0, step=3, path="p", source=Source.TOLD)
 
 
-@pytest.mark.parametrize(
-    ("reason", "codes", "failed"),
-    [
-        (Reason.FAILED, (3, 0), (0,)),
-        (Reason.FAILED, (0, None), ()),
-        (Reason.FAILED, (1, 2), (0, 1)),
-        (Reason.PREEMPTED, (143, 143), ()),
-    ],
-)
-def test_a_run_whose_failed_ranks_were_not_written_has_those_that_failed(reason: Reason, codes, failed) -> None:
-    ranks = tuple(a_rank(number, state=RankState.EXITED, exit_code=code) for number, code in enumerate(codes))
-    run = a_run(ranks=ranks, ended_at=at(9), reason=reason)
-    assert run_back(run, failed_ranks=None).failed_ranks == failed
+def test_what_was_never_written_is_empty_and_what_is_empty_is_not_written() -> None:
+    bare = TaskSpec(command=("x",), cwd="/")
+    assert (rows.SPEC.values(bare)["watch"], rows.SPEC.values(bare)["tags"]) == (None, [])
+    assert back(rows.SPEC, SPECS, replace(bare, watch=("a",)), watch=None) == bare
+    found = run_back(FULL_RUN, origin=None, haienv=None, failed_ranks=None)
+    assert (found.origin, found.haienv, found.failed_ranks) == (None, None, ())
 
 
-def test_what_was_never_written_is_empty() -> None:
-    row: Any = SimpleNamespace(
-        **{**stored(rows.spec_values(TaskId(7), TaskSpec(command=("x",), cwd="/"))), "watch": None}
-    )
-    assert rows.spec_of(row).watch == ()
-    assert run_back(FULL_RUN, origin=None, haienv=None).origin is None
-    assert rows.pin_of(None) is None
+def test_what_a_later_version_has_written_is_left_out() -> None:
+    ranks = [{**rank, "colour": "red"} for rank in stored(rows.RUN.values(FULL_RUN))["ranks"]]
+    assert run_back(FULL_RUN, ranks=ranks) == FULL_RUN
 
 
 @pytest.mark.parametrize("level", [None, *Priority])

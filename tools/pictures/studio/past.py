@@ -14,16 +14,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.costs.capacity import capacities
+from hai_scheduler.core.ledger.slowdown import slowdown_of
 from hai_scheduler.core.metrics.series import WINDOW_S, Point, Spread
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.usage_summary import UsageLevel, UsageSummary
 from hai_scheduler.ports.values import UserRecord, UserVisit
-from hai_scheduler.service.scheduling.ledger_keeping import IMPORT, LedgerKeeping
-from hai_scheduler.service.shared.booking import keep_gpus
+from hai_scheduler.service.shared.booking import Booking, book, keep_gpus
 from hai_scheduler.sim.engine import Engine
 from hai_scheduler.sim.records import Records
 from hai_scheduler.sim.scenario import Manner, Setting, SimulatedJob
@@ -37,6 +36,7 @@ STOPPED: Final = timedelta(minutes=3)
 MEASURED: Final = timedelta(hours=6)
 #: How many moments pass at most until everything has saved.
 _MOST_MOMENTS: Final = 10_000
+_BOOKED_AT_ONCE: Final = 500
 
 
 @dataclass(slots=True)
@@ -106,7 +106,6 @@ async def write(url: str, folder: str, now: datetime, *, days: int = DAYS) -> No
         await _write_people(store, past.until)
         await _write_tasks(store, past, folder)
         await _write_nodes(store, begin, past.until)
-        await LedgerKeeping(store=store, clock=SystemClock()).bring_in()
         await _write_series(store, past)
     finally:
         await store.close()
@@ -123,18 +122,24 @@ async def _write_people(store: SqlStore, until: datetime) -> None:
 
 
 async def _write_tasks(store: SqlStore, past: Past, folder: str) -> None:
+    bookings: list[Booking] = []
     async with store.write() as tx:
         for task in past.submitted:
+            since = task.submitted_at
             stored = await tx.tasks.add(task, spec_of(task, folder))
             if stored.id != task.id:
                 raise RuntimeError(f"task {task.id} became {stored.id}: the database is not new")
             for state in past.states.get(task.id, ()):
                 after = replace(state, version=stored.version)
                 if after.run is not None:
-                    after = replace(after, run=replace(after.run, summary=_summary(after.run, after)))
+                    run = replace(after.run, summary=_summary(after.run, after))
+                    after = replace(after, run=run)
+                    bookings.append(Booking(replace(after, waiting_since=since), run, slowdown_of(after)))
+                    since = run.ended_at or run.started_at
                 if after.state is not TaskState.QUEUED:
                     stored = await tx.tasks.save(after)
-        await tx.settings.put(IMPORT, "0")
+        for begin in range(0, len(bookings), _BOOKED_AT_ONCE):
+            await book(tx, bookings[begin : begin + _BOOKED_AT_ONCE], until=past.until)
 
 
 def _summary(run: Run, task: Task) -> UsageSummary:

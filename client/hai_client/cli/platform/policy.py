@@ -171,7 +171,7 @@ def _change(
     place = "" if args.group is None else f" in group {args.group}"
     changed = {*values, *unset}
     for number in policy.numbers:
-        if not changed.isdisjoint((number.name, *number.former)):
+        if number.name in changed:
             value = number.common if args.group is None else number.groups.get(args.group, number.common)
             ctx.out.line(f"{number.name} is {text_of(value.value)}{place} ({value.source})")
     _notes(policy, ctx)

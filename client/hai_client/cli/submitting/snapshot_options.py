@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean
-from hai_client.errors import Invalid, NotFound
+from hai_client.errors import Invalid
 from hai_client.snapshots.machine import machine_id
 from hai_client.wire.schema import SnapshotIn, TaskRequest
 from hai_client.wire.storage import SnapshotRules
@@ -50,8 +50,8 @@ def with_snapshot(ctx: Context, request: TaskRequest, wanted: bool | None, *, qu
     request = dataclasses.replace(request, take_snapshot=None)
     if wanted is False:
         return request
-    rules = _rules(ctx, request.group)
-    if rules is None or rules.mode == "off":
+    rules = ctx.client.snapshot_rules(request.group)
+    if rules.mode == "off":
         if wanted:
             raise Invalid(f"snapshot: the group {request.group!r} takes no snapshots of code; leave --snapshot out")
         return request
@@ -68,13 +68,6 @@ def sees_files_of_tasks(rules: SnapshotRules, environ: Mapping[str, str]) -> boo
         environ: The environment.
     """
     return any(environ.get(name) for name in _INSIDE) or (rules.machine is not None and rules.machine == machine_id())
-
-
-def _rules(ctx: Context, group: str) -> SnapshotRules | None:
-    try:
-        return ctx.client.snapshot_rules(group)
-    except NotFound:
-        return None  # a service of an earlier release
 
 
 def _taken(ctx: Context, request: TaskRequest, rules: SnapshotRules, *, asked: bool, quiet: bool) -> TaskRequest:

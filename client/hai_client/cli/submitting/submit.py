@@ -147,7 +147,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -
         raise Invalid(problem)
     cwd = folder(args.cwd)
     where = args.checkpoint_dir
-    env, environment = env_options.read(args, ctx)
+    env, environment = env_options.read(args)
     env.update({PROVIDE: args.provide} if args.provide else {})
     env.update(python_options.variables(args, ctx, env, environment))
     environment = drafts.settle(args, ctx, env, environment)

@@ -8,7 +8,6 @@ const policy: IPolicy = {
   numbers: [
     {
       name: 'max_grace',
-      former: [],
       kind: 'duration',
       rule: 'P5',
       help: 'The longest grace that a task may ask for.',

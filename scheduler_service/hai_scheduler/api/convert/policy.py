@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 from hai_scheduler.api.wire.cluster import AssumptionOut
@@ -16,17 +15,16 @@ from hai_scheduler.sentences.assumptions import assumption
 from hai_scheduler.sentences.catalogue import Language
 from hai_scheduler.service.insight.trial import Trial, TrialAssumption
 from hai_scheduler.service.policy.changes import PolicyView
-from hai_scheduler.service.policy.numbers import NUMBERS, former_names, written
+from hai_scheduler.service.policy.numbers import NUMBERS, written
 from hai_scheduler.service.policy.store import NumberOrigin
 
 
-def policy_out(view: PolicyView, notes: Sequence[str] = ()) -> PolicyOut:
-    """Return the model of the policy numbers, in the order of their table, with `notes` as further warnings."""
+def policy_out(view: PolicyView) -> PolicyOut:
+    """Return the model of the policy numbers, in the order of their table."""
     return PolicyOut(
         numbers=[
             PolicyNumber.of(
                 number,
-                former=former_names(number.name),
                 common=_policy_value(view.default[number.name]),
                 groups={group: _policy_value(numbers[number.name]) for group, numbers in view.groups.items()},
             )
@@ -34,7 +32,7 @@ def policy_out(view: PolicyView, notes: Sequence[str] = ()) -> PolicyOut:
         ],
         groups=sorted(view.groups),
         trouble=view.trouble,
-        warnings=[*view.warnings, *notes],
+        warnings=list(view.warnings),
         version=view.version,
     )
 

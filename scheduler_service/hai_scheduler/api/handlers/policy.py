@@ -12,7 +12,6 @@ from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.policy import PolicyChange, PolicyOut, PolicyTrial, TrialOut, TrialProgressOut
 from hai_scheduler.service.insight.trial import Trial
-from hai_scheduler.service.policy.numbers import former_name_note
 from hai_scheduler.service.shared.errors import Overtaken
 from hai_scheduler.service.shared.orders import Told
 
@@ -37,8 +36,7 @@ async def change(ask: Ask[Nothing, PolicyChange]) -> PolicyOut:
     except Overtaken as error:
         error.shown = policy_convert.policy_out(await ask.services.policy.view()).model_dump(mode="json")
         raise
-    notes = [note for name in (*body.set, *body.unset) if (note := former_name_note(name)) is not None]
-    return policy_convert.policy_out(await ask.services.policy.view(), notes)
+    return policy_convert.policy_out(await ask.services.policy.view())
 
 
 async def trial(ask: Ask[Nothing, PolicyTrial]) -> TrialOut | Stream:

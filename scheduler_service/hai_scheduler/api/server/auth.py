@@ -26,7 +26,6 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import (
-    FORMER_SCOPES,
     SCOPE_ACTIVE_USERS,
     SCOPE_ADMIN,
     SCOPE_ARCHIVE,
@@ -78,20 +77,11 @@ _IMPLIED_BY: Final[Mapping[str, frozenset[str]]] = {
     SCOPE_ARCHIVE: frozenset({SCOPE_ARCHIVE, SCOPE_ADMIN}),
 }
 #: Scopes that are ignored when JupyterHub narrows them with a filter (`scope!user=...`).
-_UNFILTERED: Final = (SCOPE_ADMIN, SCOPE_ARCHIVE, SCOPE_CONTAINERS, SCOPE_ACTIVE_USERS, *FORMER_SCOPES.values())
+_UNFILTERED: Final = (SCOPE_ADMIN, SCOPE_ARCHIVE, SCOPE_CONTAINERS, SCOPE_ACTIVE_USERS)
 
 
 def has_scope(caller: Caller, scope: str) -> bool:
-    """Whether the caller's token carries the scope, one that contains it, or its former name."""
-    return _carries(caller, scope) or has_former_scope(caller, scope)
-
-
-def has_former_scope(caller: Caller, scope: str) -> bool:
-    """Whether the caller's token carries the scope by the name of an earlier release only."""
-    return not _carries(caller, scope) and FORMER_SCOPES.get(scope) in caller.scopes
-
-
-def _carries(caller: Caller, scope: str) -> bool:
+    """Whether the caller's token carries the scope, or one that contains it."""
     return not caller.scopes.isdisjoint(_IMPLIED_BY.get(scope, frozenset({scope})))
 
 

@@ -20,7 +20,7 @@ from tornado.web import HTTPError, stream_request_body
 
 from hai_scheduler.api.server import problems
 from hai_scheduler.api.server.arriving import ArrivingBody
-from hai_scheduler.api.server.auth import Auth, HubHandler, has_former_scope, has_scope
+from hai_scheduler.api.server.auth import Auth, HubHandler, has_scope
 from hai_scheduler.api.server.bodies import read_query
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.kinds import Kind
@@ -45,8 +45,6 @@ log = logging.getLogger(__name__)
 
 #: `Retry-After` of answers with the code `unavailable`, in seconds.
 RETRY_AFTER: Final = 1
-#: The header `Deprecation` (RFC 9745) of former paths and scopes: since 2026-11-22.
-DEPRECATED: Final = "@1795305600"
 #: How many bytes of its body delay a refusal by another second, and by how many seconds at most.
 HELD_BYTES: Final = 256 * 1024
 HELD_MOST: Final = 4.0
@@ -106,12 +104,10 @@ class Endpoint(HubHandler):
         connection.set_max_body_size(2**62)  # `data_received` is the limit, and answers
         try:
             self.route, self._path = self._table.find(self.request.method or "", self.request.path)
-            self._mark_deprecated()
             self._body.check_length(self.route.most)
             self._effort.client = client = await self._identify(self.route)
             # A body that is still arriving counts already: a client's unfinished bodies are limited like requests.
             self._pass = self._limits.arrive(self.route.budget, client, size=self._body.length)
-            self._mark_deprecated()
             if self.route.begin is not None:
                 # The work of such a request is its body: it has its turn before that is read.
                 await self._pass.begin()
@@ -127,17 +123,6 @@ class Endpoint(HubHandler):
             if not self._body.is_worth_waiting():
                 # The connection cannot be used again: the body is still arriving.
                 self._refuse(error, close=True)
-
-    def _mark_deprecated(self) -> None:
-        """Say in headers if the request uses a path, or its token a scope, by the name of an earlier release."""
-        if self.route is None:
-            return
-        path = self._table.replacement(self.route, self.request.path)
-        former_scope = isinstance(self._who, Caller) and has_former_scope(self._who, self.route.access)
-        if path is not None or former_scope:
-            self.set_header("Deprecation", DEPRECATED)
-        if path is not None:
-            self.set_header("Link", f'<{path}>; rel="successor-version"')
 
     async def _identify(self, route: Route) -> str:
         """Find out who asks; return the name of the client whose budget the request counts for. Raises Refused."""
@@ -399,7 +384,6 @@ class Endpoint(HubHandler):
                 self.finish()
             return
         self.clear()
-        self._mark_deprecated()
         self.set_status(problem.status)
         self.set_header("Content-Type", problems.CONTENT_TYPE)
         if close:

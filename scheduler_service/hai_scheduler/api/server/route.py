@@ -158,8 +158,6 @@ class Route:
     #: A scope, `OPEN` or `RUN`.
     access: str
     call: Callable[[Ask[Any, Any]], Awaitable[Answer]]
-    #: The path of an earlier release, without variable parts: it is answered in the same way, as deprecated.
-    former: str | None = None
     #: What the route does, in a few words.
     summary: str
     status: int = 200

@@ -16,16 +16,8 @@ class RouteIndex:
     def __init__(self, prefix: str, routes: Sequence[Route]) -> None:
         self.prefix = prefix
         self._routes = [
-            (_pattern(prefix + path), route)
-            for route in sorted(routes, key=lambda route: route.path.count("{"))
-            for path in (route.path, route.former)
-            if path is not None
+            (_pattern(prefix + route.path), route) for route in sorted(routes, key=lambda route: route.path.count("{"))
         ]
-
-    def replacement(self, route: Route, path: str) -> str | None:
-        """Return the path to use, if the path of the request is the one of an earlier release; else None."""
-        former = route.former is not None and path == self.prefix + route.former
-        return self.prefix + route.path if former else None
 
     def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
         """Return the route, and the variable parts of the path, decoded. Raises Refused: 404, 405."""

@@ -63,8 +63,6 @@ class PolicyNumber(Output):
     """A number of a rule of scheduling that admins may change."""
 
     name: str
-    #: Its names in earlier releases, which changes may still use.
-    former: list[str] = []
     kind: Literal["duration", "float", "int", "weights", "choice"]
     #: The ids of the rules that use it (docs/scheduling.md).
     rule: str

@@ -10,11 +10,6 @@ from typing import Final
 
 from hai_scheduler.core.model.task import KEPT_ROTATIONS
 
-#: The names of policy numbers in earlier releases, and their names now. Values that admins have set are stored by them,
-#: and so are policies in files of snapshots.
-FORMER_NUMBERS: Final[Mapping[str, str]] = MappingProxyType({"worth": "min_run_per_switch"})
-
-
 #: What a node group may say of snapshots of code: none are taken, users choose, each task has one.
 SNAPSHOT_MODES: Final = ("off", "offered", "required")
 

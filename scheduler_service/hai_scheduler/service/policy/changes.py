@@ -13,7 +13,7 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
-from hai_scheduler.service.policy.numbers import BY_NAME, by_current_names, current_name, number_of, read, written
+from hai_scheduler.service.policy.numbers import BY_NAME, number_of, read, written
 from hai_scheduler.service.policy.store import (
     SETTING,
     Misfit,
@@ -102,7 +102,6 @@ class PolicyChanges:
             Unavailable: The nodes are not known yet, so the group cannot be checked.
         """
         admins_only(caller)
-        values, unset = _current(values, unset)
         async with self.store.write() as tx:
             before, _ = overrides_of(await tx.settings.get(SETTING))
             expected.check("What admins have set of the policy numbers", before)
@@ -121,7 +120,6 @@ class PolicyChanges:
     ) -> Policies:
         """The policies as `change` would leave them; nothing is changed. The arguments and errors are those of it."""
         admins_only(caller)
-        values, unset = _current(values, unset)
         async with self.store.read() as tx:
             before, _ = overrides_of(await tx.settings.get(SETTING))
         return self._after(caller, before, group, values, unset)[1].policies()
@@ -183,14 +181,6 @@ class PolicyChanges:
             await tx.events.add(
                 HistoryEvent(at=self.clock.now(), kind=EventKind.POLICY_CHANGED, actor=caller.name, data=data)
             )
-
-
-def _current(values: Mapping[str, object], unset: Collection[str]) -> tuple[Mapping[str, object], Collection[str]]:
-    """The same with the names of now. Raises Invalid."""
-    try:
-        return by_current_names(values), [current_name(name) for name in unset]
-    except PolicyError as error:
-        raise Invalid("set", error.name, str(error)) from None
 
 
 def _read(values: Mapping[str, object], unset: Collection[str]) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from datetime import timedelta
 from enum import StrEnum
 from math import isfinite
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
-from hai_scheduler.core.model.policy import FORMER_NUMBERS, Policy, PolicyError
+from hai_scheduler.core.model.policy import Policy, PolicyError
 
 #: The most users that have a weight of their own: each tick, and each reader of the numbers, goes through all of them.
 MOST_WEIGHTS: Final = 1000
@@ -32,9 +32,6 @@ class NumberKind(StrEnum):
     WEIGHTS = "weights"
     #: One of a few words.
     CHOICE = "choice"
-
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,31 +172,6 @@ BY_NAME: Final[Mapping[str, Number]] = MappingProxyType({number.name: number for
 _LONGEST_S: Final = 315_360_000.0
 
 
-def current_name(name: str) -> str:
-    """The name now of a policy number that is given by a name of an earlier release; other names as they are."""
-    return FORMER_NUMBERS.get(name, name)
-
-
-def former_names(name: str) -> list[str]:
-    """The names of earlier releases for a policy number."""
-    return [former for former, now in FORMER_NUMBERS.items() if now == name]
-
-
-def former_name_note(name: str) -> str | None:
-    """What to say of a former name; None if it is none."""
-    now = FORMER_NUMBERS.get(name)
-    return None if now is None else f"{name} is called {now} now: the next release knows only that"
-
-
-def by_current_names(values: Mapping[str, _T]) -> dict[str, _T]:
-    """The values by the names of now. Raises PolicyError if one is given by its former name as well."""
-    for name in values:
-        now = current_name(name)
-        if now != name and now in values:
-            raise PolicyError(now, f"{name} is the former name of {now}, and both are given: leave out {name}")
-    return {current_name(name): value for name, value in values.items()}
-
-
 def number_of(name: str) -> Number:
     """The row of the table for that name. Raises PolicyError."""
     found = BY_NAME.get(name)
@@ -239,8 +211,7 @@ def written(value: object) -> Any:
 def changed(policy: Policy, changes: Mapping[str, object]) -> Policy:
     """A copy of the policy with these changes, each as `read` takes it. Raises PolicyError."""
     values = {name: getattr(policy, name) for name in BY_NAME}
-    given = by_current_names(changes)
-    return Policy(**{**values, **{name: read(name, value) for name, value in given.items()}})
+    return Policy(**{**values, **{name: read(name, value) for name, value in changes.items()}})
 
 
 def _duration(name: str, given: object) -> timedelta:

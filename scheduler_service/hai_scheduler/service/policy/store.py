@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
 from hai_scheduler.ports.store import Tx
-from hai_scheduler.service.policy.numbers import BY_NAME, current_name, read, written
+from hai_scheduler.service.policy.numbers import BY_NAME, read, written
 from hai_scheduler.service.shared.settings import ServiceSettings
 
 log = logging.getLogger(__name__)
@@ -157,10 +157,7 @@ def overrides_of(text: str | None) -> tuple[Overrides, str | None]:
     try:
         stored = json.loads(text)
         for level, numbers in ((None, stored["all"]), *stored["groups"].items()):
-            for stored_name, entry in numbers.items():
-                name = current_name(stored_name)
-                if name != stored_name and name in numbers:
-                    continue
+            for name, entry in numbers.items():
                 try:
                     value = read(name, entry["value"])
                 except PolicyError as error:

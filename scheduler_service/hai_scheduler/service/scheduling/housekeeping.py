@@ -222,7 +222,6 @@ class Housekeeping:
                 await self.clock.sleep(LOOK)
             try:
                 # First of all: what is deleted must be in the ledger.
-                await self.ledger.bring_in()
                 await self.ledger.count_live()
                 if stopped := await self.stop_tasks_of_archived():
                     log.info("told %d tasks of archived users to stop", stopped)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, Literal
 
 from hai_scheduler.sentences.catalogue import ENGLISH, Language
@@ -19,10 +18,6 @@ SCOPE_ACTIVE_USERS: Final = "custom:hai:active-users"
 SCOPE_ARCHIVE: Final = "custom:hai:archive"
 #: Build environments of one's own groups; with a filter (`!group=cv`) of that group.
 SCOPE_ENVIRONMENTS: Final = "custom:hai:environments"
-#: The names of scopes in earlier releases: tokens that carry them are good, and their answers are marked as deprecated.
-FORMER_SCOPES: Final = MappingProxyType(
-    {SCOPE_CONTAINERS: "custom:hai:places", SCOPE_ACTIVE_USERS: "custom:hai:owners"}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Row, delete, func, insert, or_, select
+from sqlalchemy import Column, ColumnElement, delete, func, insert, or_, select
 
 from hai_scheduler.ports.values import AuditEntry, AuditFilter
-from hai_scheduler.store.rows import of_instant, to_instant
+from hai_scheduler.store.codec import to_instant
+from hai_scheduler.store.rows import AUDITED
 from hai_scheduler.store.statements import Statements
 from hai_scheduler.store.tables import AUDIT
 
@@ -24,23 +25,14 @@ class SqlAudit:
 
     async def add(self, entry: AuditEntry) -> None:
         """See `StoredAudit.add`. Numbers follow commits because writers are serialised."""
-        values = {
-            "at": to_instant(entry.at),
-            "actor": entry.actor,
-            "action": entry.action,
-            "subject": entry.subject,
-            "before": None if entry.before is None else dict(entry.before),
-            "after": None if entry.after is None else dict(entry.after),
-            "address": entry.address,
-        }
-        await self._sql.change(_ADD, values)
+        await self._sql.change(_ADD, AUDITED.values(entry))
 
     async def page(self, where: AuditFilter, *, before: int | None, limit: int) -> Sequence[AuditEntry]:
         """See `StoredAudit.page`."""
         found = select(AUDIT).where(*_conditions(where)).order_by(AUDIT.c.id.desc()).limit(limit)
         if before is not None:
             found = found.where(AUDIT.c.id < before)
-        return [_entry_of(row) for row in await self._sql.ask(found)]
+        return [AUDITED.of(row) for row in await self._sql.ask(found)]
 
     async def delete_before(self, when: datetime, *, limit: int) -> int:
         """See `StoredAudit.delete_before`."""
@@ -66,16 +58,3 @@ def _is_or_belongs(column: Column[Any], word: str, mark: str) -> ColumnElement[b
     # Not LIKE, which ignores letter case in SQLite; not a range, which follows the locale in PostgreSQL.
     first = f"{word}{mark}"
     return or_(column == word, func.substr(column, 1, len(first)) == first)
-
-
-def _entry_of(row: Row[Any]) -> AuditEntry:
-    return AuditEntry(
-        number=row.id,
-        at=of_instant(row.at),
-        actor=row.actor,
-        action=row.action,
-        subject=row.subject,
-        before=row.before,
-        after=row.after,
-        address=row.address,
-    )

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
-from decimal import Decimal
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row, and_, delete, func, select
 
-from hai_scheduler.core.costs.budgets import GroupBudget, Measure
+from hai_scheduler.core.costs.budgets import GroupBudget
 from hai_scheduler.core.costs.capacity import NodeTime
 from hai_scheduler.core.costs.rates import Rate
 from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.store.codec import of_instant, to_instant
 from hai_scheduler.store.ledger_tables import BUDGETS, CAPACITY, RATES
-from hai_scheduler.store.rows import of_instant, to_instant
+from hai_scheduler.store.rows import BUDGET, NODE_TIME, RATE
 from hai_scheduler.store.statements import Statements
 
 
@@ -30,8 +30,7 @@ class SqlRates:
 
     async def put(self, rate: Rate) -> None:
         """See `StoredRates.put`."""
-        amounts = {"per_node_hour": str(rate.per_node_hour), "per_gpu_hour": str(rate.per_gpu_hour)}
-        await self._sql.put(RATES, {**_key(rate), **amounts, "currency": rate.currency})
+        await self._sql.put(RATES, RATE.values(rate, **_key(rate)))
 
     async def delete(self, rate: Rate) -> bool:
         """See `StoredRates.delete`."""
@@ -47,18 +46,11 @@ class SqlBudgets:
 
     async def all(self) -> Sequence[GroupBudget]:
         """See `StoredBudgets.all`."""
-        return sorted((_budget_of(row) for row in await self._sql.ask(select(BUDGETS))), key=lambda one: one.group)
+        return sorted((BUDGET.of(row) for row in await self._sql.ask(select(BUDGETS))), key=lambda one: one.group)
 
     async def put(self, budget: GroupBudget) -> None:
         """See `StoredBudgets.put`."""
-        values = {
-            "user_group": budget.group,
-            "measure": budget.measure.value,
-            "most": str(budget.limit),
-            "window_days": budget.window_days,
-            "currency": budget.currency,
-        }
-        await self._sql.put(BUDGETS, values)
+        await self._sql.put(BUDGETS, BUDGET.values(budget))
 
     async def delete(self, group: str) -> bool:
         """See `StoredBudgets.delete`."""
@@ -87,21 +79,13 @@ class SqlCapacity:
         """See `StoredCapacity.add`."""
         row = and_(CAPACITY.c.hour == to_instant(part.hour), CAPACITY.c.node_group == part.node_group)
         found = (await self._sql.ask(select(CAPACITY).where(row))).first()
-        whole = part.plus(None if found is None else _capacity_of(found))
-        values = {
-            "hour": to_instant(whole.hour),
-            "node_group": whole.node_group,
-            "node_us": whole.node_us,
-            "gpu_us": whole.gpu_us,
-            "down_us": whole.down_us,
-            "until": to_instant(whole.until),
-        }
-        await self._sql.put(CAPACITY, values)
+        whole = part.plus(None if found is None else NODE_TIME.of(found))
+        await self._sql.put(CAPACITY, NODE_TIME.values(whole))
 
     async def between(self, since: datetime, until: datetime) -> Sequence[NodeTime]:
         """See `StoredCapacity.between`."""
         hours = select(CAPACITY).where(CAPACITY.c.hour >= to_instant(since), CAPACITY.c.hour < to_instant(until))
-        found = [_capacity_of(row) for row in await self._sql.ask(hours)]
+        found = [NODE_TIME.of(row) for row in await self._sql.ask(hours)]
         return sorted(found, key=lambda part: (part.hour, part.node_group))
 
 
@@ -111,32 +95,5 @@ def _key(rate: Rate) -> dict[str, Any]:
 
 
 def _rate_of(row: Row[Any]) -> Rate:
-    return Rate(
-        node_group=row.node_group or None,
-        priority=None if row.priority < 0 else Priority(row.priority),
-        valid_from=date.fromisoformat(row.valid_from),
-        per_node_hour=Decimal(row.per_node_hour),
-        per_gpu_hour=Decimal(row.per_gpu_hour),
-        currency=row.currency,
-    )
-
-
-def _budget_of(row: Row[Any]) -> GroupBudget:
-    return GroupBudget(
-        group=row.user_group,
-        measure=Measure(row.measure),
-        limit=Decimal(row.most),
-        window_days=row.window_days,
-        currency=row.currency,
-    )
-
-
-def _capacity_of(row: Row[Any]) -> NodeTime:
-    return NodeTime(
-        hour=of_instant(row.hour),
-        node_group=row.node_group,
-        node_us=row.node_us,
-        gpu_us=row.gpu_us,
-        down_us=row.down_us,
-        until=of_instant(row.until),
-    )
+    priority = None if row.priority < 0 else Priority(row.priority)
+    return RATE.of(row, node_group=row.node_group or None, priority=priority)

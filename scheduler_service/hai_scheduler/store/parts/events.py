@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, insert, or_, select
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.ports.values import HistoryEvent
-from hai_scheduler.store.rows import event_of, event_values
+from hai_scheduler.store.rows import EVENT, event_values
 from hai_scheduler.store.statements import Statements
 from hai_scheduler.store.summary import Summary
 from hai_scheduler.store.tables import EVENTS
@@ -43,7 +43,7 @@ class SqlEvents:
             found = found.where(or_(EVENTS.c.user_name == user, EVENTS.c.user_name.is_(None)))
         if task_id is not None:
             found = found.where(EVENTS.c.task_id == task_id)
-        return [event_of(row) for row in await self._sql.ask(found)]
+        return [EVENT.of(row) for row in await self._sql.ask(found)]
 
     async def last_seq(self) -> int:
         """See `StoredEvents.last_seq`."""

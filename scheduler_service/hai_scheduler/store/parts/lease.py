@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from hai_scheduler.ports.errors import LeaseLost
 from hai_scheduler.ports.values import Lease
-from hai_scheduler.store.rows import of_instant, to_instant
+from hai_scheduler.store.codec import of_instant, to_instant
 from hai_scheduler.store.statements import Statements
 from hai_scheduler.store.tables import LEASE
 

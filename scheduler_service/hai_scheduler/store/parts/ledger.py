@@ -13,10 +13,10 @@ from hai_scheduler.core.ledger.asking import LedgerLine, LedgerQuestion
 from hai_scheduler.core.ledger.periods import Period, Span, cover
 from hai_scheduler.core.ledger.row import ERASED, LedgerRow
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.store.ledger_rows import key_of, ledger_row_of, ledger_values
+from hai_scheduler.store.codec import to_instant
+from hai_scheduler.store.ledger_rows import KEY, ledger_row_of, ledger_values
 from hai_scheduler.store.ledger_sums import ALL_USERS, LedgerSums
 from hai_scheduler.store.ledger_tables import LEDGER, LEDGER_KEYS
-from hai_scheduler.store.rows import to_instant
 from hai_scheduler.store.statements import Statements
 
 #: Most ids in one query: SQLite takes some thousands of values in a statement.
@@ -100,7 +100,7 @@ class SqlLedger:
         ids, keys = sorted({row.key_id for row in rows}), {}
         for begin in range(0, len(ids), _MANY):
             found = await self._sql.ask(_SOME_KEYS, {"ids": ids[begin : begin + _MANY]})
-            keys.update({row.id: key_of(row) for row in found})
+            keys.update({row.id: KEY.of(row) for row in found})
         return [ledger_row_of(row, keys) for row in rows]
 
     async def _touching(self, since: datetime, until: datetime) -> AsyncIterator[list[LedgerRow]]:

@@ -8,9 +8,9 @@ from datetime import datetime
 from sqlalchemy import delete, insert, select
 
 from hai_scheduler.core.model.node import NodeCondition, NodeMark, Strike
-from hai_scheduler.store.fact_rows import condition_of, condition_values, strike_of, strike_values
+from hai_scheduler.store.codec import to_instant
 from hai_scheduler.store.label_tables import NODE_CONDITIONS
-from hai_scheduler.store.rows import to_instant
+from hai_scheduler.store.rows import CONDITION, STRIKE
 from hai_scheduler.store.small_tables import SmallTablePart
 from hai_scheduler.store.tables import NODE_MARKS, STRIKES, TASKS
 
@@ -47,7 +47,7 @@ class SqlNodes(SmallTablePart):
         """See `StoredNodes.put_conditions`."""
         await self._tables.changes("conditions")
         for condition in conditions:
-            self._sql.put_later(NODE_CONDITIONS, condition_values(condition))
+            self._sql.put_later(NODE_CONDITIONS, CONDITION.values(condition))
 
     async def forget_conditions(self, nodes: Collection[str]) -> None:
         """See `StoredNodes.forget_conditions`."""
@@ -61,7 +61,7 @@ class SqlNodes(SmallTablePart):
     async def add_strike(self, strike: Strike) -> None:
         """See `StoredNodes.add_strike`."""
         await self._tables.changes("strikes")
-        await self._sql.change(insert(STRIKES), strike_values(strike))
+        await self._sql.change(insert(STRIKES), STRIKE.values(strike))
 
     async def forget_strikes(self, *, node: str | None = None, before: datetime | None = None) -> None:
         """See `StoredNodes.forget_strikes`; without a condition, all of them."""
@@ -77,7 +77,7 @@ class SqlNodes(SmallTablePart):
         return {row.node: NodeMark(row.mark) for row in await self._sql.ask(_MARKS)}
 
     async def _read_conditions(self) -> Mapping[str, NodeCondition]:
-        return {row.node: condition_of(row) for row in await self._sql.ask(_CONDITIONS)}
+        return {row.node: CONDITION.of(row) for row in await self._sql.ask(_CONDITIONS)}
 
     async def _read_strikes(self) -> Sequence[Strike]:
-        return [strike_of(row) for row in await self._sql.ask(_STRIKES)]
+        return [STRIKE.of(row, user=row.user_name) for row in await self._sql.ask(_STRIKES)]

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import Final
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any, Final
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import Row, bindparam, delete, func, insert, select, update
 
-from hai_scheduler.core.notifying.values import Delivery, DeliveryState, Notification, NotificationRules
-from hai_scheduler.store.notification_rows import (
-    delivery_of,
-    delivery_values,
-    notification_of,
-    notification_values,
-    rules_of,
-    rules_values,
+from hai_scheduler.core.notifying.values import (
+    Delivery,
+    DeliveryState,
+    Notification,
+    NotificationKind,
+    NotificationRules,
 )
+from hai_scheduler.store.codec import of_instant, to_instant
 from hai_scheduler.store.notification_tables import DELIVERIES, NOTIFICATION_RULES, NOTIFICATIONS
-from hai_scheduler.store.rows import of_instant, to_instant
+from hai_scheduler.store.rows import DELIVERY, NOTIFICATION
 from hai_scheduler.store.small_tables import SmallTablePart
 
 # Made once: to build a statement costs as much as to execute it.
@@ -47,15 +47,15 @@ class SqlNotifications(SmallTablePart):
     async def put_rules(self, rules: NotificationRules) -> None:
         """See `StoredNotifications.put_rules`."""
         await self._tables.changes("notification_rules")
-        await self._sql.put(NOTIFICATION_RULES, rules_values(rules))
+        await self._sql.put(NOTIFICATION_RULES, _rules_values(rules))
 
     async def add_all(self, notifications: Iterable[Notification]) -> None:
         """See `StoredNotifications.add_all`."""
-        self._sql.change_later(_ADD, [notification_values(one) for one in notifications])
+        self._sql.change_later(_ADD, [NOTIFICATION.values(one) for one in notifications])
 
     async def add(self, notification: Notification) -> Notification:
         """See `StoredNotifications.add`."""
-        done = await self._sql.change(_ADD, notification_values(notification))
+        done = await self._sql.change(_ADD, NOTIFICATION.values(notification))
         (number,) = done.inserted_primary_key or (0,)
         return replace(notification, id=int(number))
 
@@ -70,20 +70,20 @@ class SqlNotifications(SmallTablePart):
     async def unrouted(self, limit: int) -> Sequence[Notification]:
         """See `StoredNotifications.unrouted`."""
         waiting = select(NOTIFICATIONS).where(NOTIFICATIONS.c.routed.is_(False))
-        return [notification_of(row) for row in await self._sql.ask(waiting.order_by(NOTIFICATIONS.c.id).limit(limit))]
+        return [NOTIFICATION.of(row) for row in await self._sql.ask(waiting.order_by(NOTIFICATIONS.c.id).limit(limit))]
 
     async def route(self, notification: Notification, deliveries: Iterable[Delivery]) -> None:
         """See `StoredNotifications.route`."""
         changed = update(NOTIFICATIONS).where(NOTIFICATIONS.c.id == notification.id)
-        done = await self._sql.change(changed.values(notification_values(notification)))
+        done = await self._sql.change(changed.values(NOTIFICATION.values(notification)))
         if done.rowcount:
-            self._sql.change_later(_ADD_DELIVERY, [delivery_values(one) for one in deliveries])
+            self._sql.change_later(_ADD_DELIVERY, [DELIVERY.values(one) for one in deliveries])
 
     async def due(self, now: datetime, limit: int) -> Sequence[tuple[Delivery, Notification]]:
         """See `StoredNotifications.due`."""
         due = select(DELIVERIES).where(_PENDING, DELIVERIES.c.next_at <= to_instant(now))
         rows = await self._sql.ask(due.order_by(DELIVERIES.c.id).limit(limit))
-        deliveries = [delivery_of(row) for row in rows]
+        deliveries = [DELIVERY.of(row) for row in rows]
         told = await self._by_id({one.notification for one in deliveries})
         return [(one, told[one.notification]) for one in deliveries]
 
@@ -94,7 +94,7 @@ class SqlNotifications(SmallTablePart):
 
     async def save(self, deliveries: Iterable[Delivery]) -> None:
         """See `StoredNotifications.save`."""
-        self._sql.change_later(_SAVE, [{**delivery_values(one), "number": one.id} for one in deliveries])
+        self._sql.change_later(_SAVE, [DELIVERY.values(one, number=one.id) for one in deliveries])
 
     async def sent_since(self, when: datetime) -> Mapping[tuple[str, str], Sequence[datetime]]:
         """See `StoredNotifications.sent_since`."""
@@ -119,11 +119,11 @@ class SqlNotifications(SmallTablePart):
         if unread:
             own = own.where(NOTIFICATIONS.c.seen.is_(False))
         rows = await self._sql.ask(own.order_by(NOTIFICATIONS.c.id.desc()).limit(limit))
-        notifications = [notification_of(row) for row in rows]
+        notifications = [NOTIFICATION.of(row) for row in rows]
         sent: defaultdict[int, list[Delivery]] = defaultdict(list)
         theirs = DELIVERIES.c.notification.in_([one.id for one in notifications])
         for row in await self._sql.ask(select(DELIVERIES).where(theirs).order_by(DELIVERIES.c.id)):
-            sent[row.notification].append(delivery_of(row))
+            sent[row.notification].append(DELIVERY.of(row))
         return [(one, sent[one.id]) for one in notifications]
 
     async def unread(self, user: str) -> int:
@@ -142,7 +142,7 @@ class SqlNotifications(SmallTablePart):
             DELIVERIES.c.user_name == user, DELIVERIES.c.error.is_not(None)
         )
         found = select(DELIVERIES).where(DELIVERIES.c.id.in_(newest.group_by(DELIVERIES.c.channel)))
-        rows = [delivery_of(row) for row in await self._sql.ask(found)]
+        rows = [DELIVERY.of(row) for row in await self._sql.ask(found)]
         return sorted(rows, key=lambda one: one.channel)
 
     async def drop_before(self, when: datetime, limit: int) -> int:
@@ -152,11 +152,37 @@ class SqlNotifications(SmallTablePart):
         return (await self._sql.change(delete(NOTIFICATIONS).where(NOTIFICATIONS.c.id.in_(old)))).rowcount
 
     async def _read_rules(self) -> Mapping[str, NotificationRules]:
-        return {row.user_name: rules_of(row) for row in await self._sql.ask(_RULES)}
+        return {row.user_name: _rules_of(row) for row in await self._sql.ask(_RULES)}
 
     async def _by_id(self, numbers: Iterable[int]) -> dict[int, Notification]:
         wanted, found = sorted(numbers), dict[int, Notification]()
         for begin in range(0, len(wanted), _AT_ONCE):
             some = select(NOTIFICATIONS).where(NOTIFICATIONS.c.id.in_(wanted[begin : begin + _AT_ONCE]))
-            found.update((row.id, notification_of(row)) for row in await self._sql.ask(some))
+            found.update((row.id, NOTIFICATION.of(row)) for row in await self._sql.ask(some))
         return found
+
+
+def _rules_values(rules: NotificationRules) -> dict[str, Any]:
+    data = {
+        "channels": {kind.value: sorted(channels) for kind, channels in rules.channels.items()},
+        "waits_longer_s": rules.waits_longer.total_seconds(),
+        "mail": rules.mail,
+        "webhook": rules.webhook,
+        "webhook_secret": rules.webhook_secret,
+    }
+    return {"user_name": rules.user, "data": data}
+
+
+def _rules_of(row: Row[Any]) -> NotificationRules:
+    """Return the rules of a row; kinds of other versions are left out."""
+    data = row.data
+    known = set(NotificationKind)
+    channels = {NotificationKind(kind): frozenset(some) for kind, some in data["channels"].items() if kind in known}
+    return NotificationRules(
+        user=row.user_name,
+        channels=MappingProxyType(channels),
+        waits_longer=timedelta(seconds=data["waits_longer_s"]),
+        mail=data["mail"],
+        webhook=data["webhook"],
+        webhook_secret=data["webhook_secret"],
+    )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import and_, delete, select
 
 from hai_scheduler.core.model.quota import Quota, Usage
-from hai_scheduler.store.fact_rows import quota_of, quota_values, use_of, use_values
+from hai_scheduler.store.rows import QUOTA, USE
 from hai_scheduler.store.small_tables import SmallTablePart
 from hai_scheduler.store.tables import QUOTAS, USES
 
@@ -25,7 +25,7 @@ class SqlQuotas(SmallTablePart):
     async def put(self, quota: Quota) -> None:
         """See `StoredQuotas.put`."""
         await self._tables.changes("quotas")
-        await self._sql.put(QUOTAS, quota_values(quota))
+        await self._sql.put(QUOTAS, QUOTA.values(quota))
 
     async def delete(self, quota: Quota) -> bool:
         """See `StoredQuotas.delete`."""
@@ -38,7 +38,7 @@ class SqlQuotas(SmallTablePart):
         return (await self._sql.change(delete(QUOTAS).where(row))).rowcount > 0
 
     async def _read(self) -> Sequence[Quota]:
-        rows = [quota_of(row) for row in await self._sql.ask(_QUOTAS)]
+        rows = [QUOTA.of(row) for row in await self._sql.ask(_QUOTAS)]
         return sorted(rows, key=lambda quota: (quota.subject, quota.group, quota.priority))
 
 
@@ -52,7 +52,7 @@ class SqlUses(SmallTablePart):
     async def put(self, use: Usage) -> None:
         """See `StoredUses.put`."""
         await self._tables.changes("uses")
-        self._sql.put_later(USES, use_values(use))
+        self._sql.put_later(USES, USE.values(use))
 
     async def delete(self, use: Usage) -> None:
         """See `StoredUses.delete`."""
@@ -61,5 +61,5 @@ class SqlUses(SmallTablePart):
         await self._sql.change(delete(USES).where(row))
 
     async def _read(self) -> Sequence[Usage]:
-        rows = [use_of(row) for row in await self._sql.ask(_USES)]
+        rows = [USE.of(row) for row in await self._sql.ask(_USES)]
         return sorted(rows, key=lambda use: (use.user, use.group))

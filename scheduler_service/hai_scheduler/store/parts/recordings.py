@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, delete, func, insert, select, update
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.profiling.recordings import Recording
 from hai_scheduler.ports.errors import Absent, OffsetMismatch
-from hai_scheduler.store.recording_rows import recording_of, recording_values
+from hai_scheduler.store.rows import RECORDING
 from hai_scheduler.store.statements import Statements
 from hai_scheduler.store.tables import RECORDINGS, TRACE_PIECES
 
@@ -23,13 +23,17 @@ class SqlRecordings:
 
     async def add(self, recording: Recording) -> Recording:
         """See `StoredRecordings.add`."""
-        done = await self._sql.change(insert(RECORDINGS), recording_values(recording))
+        done = await self._sql.change(insert(RECORDINGS), RECORDING.values(recording, size=recording.size))
         (number,) = done.inserted_primary_key or (0,)
         return replace(recording, id=int(number))
 
     async def save(self, recording: Recording) -> None:
         """See `StoredRecordings.save`."""
-        changed = update(RECORDINGS).where(RECORDINGS.c.id == recording.id).values(recording_values(recording))
+        changed = (
+            update(RECORDINGS)
+            .where(RECORDINGS.c.id == recording.id)
+            .values(RECORDING.values(recording, size=recording.size))
+        )
         await self._sql.change(changed)
 
     async def get(self, number: int) -> Recording:
@@ -37,18 +41,18 @@ class SqlRecordings:
         row = (await self._sql.ask(select(RECORDINGS).where(RECORDINGS.c.id == number))).first()
         if row is None:
             raise Absent(f"there is no recording {number}")
-        return recording_of(row)
+        return RECORDING.of(row)
 
     async def of_task(self, task_id: TaskId) -> Sequence[Recording]:
         """See `StoredRecordings.of_task`."""
         found = select(RECORDINGS).where(RECORDINGS.c.task_id == task_id).order_by(RECORDINGS.c.id.desc())
-        return [recording_of(row) for row in await self._sql.ask(found)]
+        return [RECORDING.of(row) for row in await self._sql.ask(found)]
 
     async def newest_of_run(self, run_id: RunId) -> Recording | None:
         """See `StoredRecordings.newest_of_run`."""
         found = select(RECORDINGS).where(RECORDINGS.c.run_id == run_id).order_by(RECORDINGS.c.id.desc()).limit(1)
         row = (await self._sql.ask(found)).first()
-        return None if row is None else recording_of(row)
+        return None if row is None else RECORDING.of(row)
 
     async def kept_of(self, user: str) -> Sequence[tuple[int, int]]:
         """See `StoredRecordings.kept_of`."""

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.run import Run
-from hai_scheduler.store.rows import run_of
+from hai_scheduler.store.rows import RUN
 from hai_scheduler.store.statements import Statements
 from hai_scheduler.store.tables import RUNS
 
@@ -25,7 +25,7 @@ class SqlRuns:
     async def of_task(self, task_id: TaskId) -> Sequence[Run]:
         """See `StoredRuns.of_task`."""
         found = await self._sql.ask(select(RUNS).where(RUNS.c.task_id == task_id).order_by(RUNS.c.number))
-        return [run_of(row) for row in found]
+        return [RUN.of(row) for row in found]
 
     async def origins(self, task_ids: Collection[TaskId]) -> Mapping[RunId, Origin | None]:
         """See `StoredRuns.origins`."""

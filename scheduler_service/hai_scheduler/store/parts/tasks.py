@@ -30,15 +30,15 @@ from hai_scheduler.core.model.sizes import size_of
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.ports.errors import Absent, WriteConflict
 from hai_scheduler.ports.values import NewTask, TaskFilter, TaskKeyValue, TaskSort
+from hai_scheduler.store.codec import fields_codec, to_instant
 from hai_scheduler.store.known import KnownTasks
 from hai_scheduler.store.label_tables import TASK_TAGS
 from hai_scheduler.store.parts.labels import tag_rows
-from hai_scheduler.store.rows import pin_of, run_values, spec_of, spec_values, task_values, to_instant
+from hai_scheduler.store.rows import RUN, SPEC, TASKS_WITH_RUNS, task_values, task_with_run, tasks_with_runs
 from hai_scheduler.store.statements import Statements
 from hai_scheduler.store.summary import FORGOTTEN, Summary
 from hai_scheduler.store.tables import RUNS, SETTINGS, SPECS, TASKS
 from hai_scheduler.store.task_filters import conditions_of, key_of
-from hai_scheduler.store.task_rows import TASKS_WITH_RUNS, task_with_run, tasks_with_runs
 from hai_scheduler.store.unfinished import UnfinishedTasks
 
 _ONE = TASKS_WITH_RUNS.where(TASKS.c.id == bindparam("task_id"))
@@ -66,6 +66,7 @@ _SNAPSHOTS = (
     .select_from(TASKS.join(SPECS, SPECS.c.task_id == TASKS.c.id))
     .where(TASKS.c.ended == false(), SPECS.c.snapshot.is_not(None))
 )
+_PIN = fields_codec(Pin)
 _ANY = TASKS.alias("newest")
 #: The number of the next write: writers are serialised, so that numbers grow in the order of commits.
 _NEXT = select(func.coalesce(func.max(_ANY.c.change), 0) + 1).scalar_subquery()
@@ -123,13 +124,13 @@ class SqlTasks:
         ]
         ids = (await self._sql.change(_ADD, rows)).scalars()
         added = [replace(each.task, id=TaskId(given), version=1) for given, each in zip(ids, new, strict=True)]
-        specs = [spec_values(task.id, each.spec) for task, each in zip(added, new, strict=True)]
+        specs = [SPEC.values(each.spec, task_id=task.id) for task, each in zip(added, new, strict=True)]
         self._sql.change_later(_ADD_SPECS, specs)
         tags = (tag_rows(task.id, each.spec.tags) for task, each in zip(added, new, strict=True))
         self._sql.change_later(_ADD_TAGS, chain.from_iterable(tags))
         for task in added:
             if task.run is not None:
-                self._sql.put_later(RUNS, run_values(task.id, task.run))
+                self._sql.put_later(RUNS, RUN.values(task.run, task_id=task.id))
         return added
 
     async def keyed(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], Task]:
@@ -160,7 +161,7 @@ class SqlTasks:
         row = (await self._sql.ask(select(SPECS).where(SPECS.c.task_id == task_id))).first()
         if row is None:
             raise Absent(f"there is no task {task_id}")
-        return spec_of(row)
+        return SPEC.of(row)
 
     async def with_specs(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, tuple[Task, TaskSpec]]:
         """See `StoredTasks.with_specs`."""
@@ -168,7 +169,7 @@ class SqlTasks:
             return {}
         wanted = {"task_ids": list(task_ids)}
         tasks = tasks_with_runs(await self._sql.ask(_SOME, wanted))
-        specs = {row.task_id: spec_of(row) for row in await self._sql.ask(_SOME_SPECS, wanted)}
+        specs = {row.task_id: SPEC.of(row) for row in await self._sql.ask(_SOME_SPECS, wanted)}
         return {task.id: (task, specs[task.id]) for task in tasks}
 
     async def save(self, task: Task) -> Task:
@@ -178,7 +179,7 @@ class SqlTasks:
         row = {**task_values(saved), "version": saved.version, "saved_at": _now()}
         self._sql.change_later(_SAVE, [row | {"_id": task.id, "_version": task.version}], refuse=self._refuse)
         if saved.run is not None:
-            self._sql.put_later(RUNS, run_values(saved.id, saved.run))
+            self._sql.put_later(RUNS, RUN.values(saved.run, task_id=saved.id))
         return saved
 
     async def _refuse(self, saves: Sequence[Mapping[str, Any]]) -> None:
@@ -198,7 +199,8 @@ class SqlTasks:
         """See `StoredTasks.pinned`."""
         found = {}
         for row in await self._sql.ask(_PINNED):
-            pin = used_pin(pin_of(row.chosen), pin_of(row.started), live=row.number is not None and row.over is None)
+            started = None if row.started is None else _PIN.read(row.started)
+            pin = used_pin(_PIN.read(row.chosen), started, live=row.number is not None and row.over is None)
             if pin is not None:
                 found[TaskId(row.id)] = row.user_name, pin
         return found

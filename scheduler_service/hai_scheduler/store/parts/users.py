@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import delete, select, update
 
 from hai_scheduler.ports.values import ArchivedUser, UserRecord, UserVisit
-from hai_scheduler.store.rows import of_instant, of_instant_or_none, to_instant, to_instant_or_none
+from hai_scheduler.store.rows import ARCHIVED_USER, USER, VISIT
 from hai_scheduler.store.small_tables import SmallTablePart
 from hai_scheduler.store.tables import ARCHIVED_USERS, USERS, VISITS
 
@@ -25,28 +25,19 @@ class SqlUsers(SmallTablePart):
     async def put(self, user: UserRecord) -> None:
         """See `StoredUsers.put`."""
         await self._tables.changes("users")
-        await self._sql.put(USERS, {"name": user.name, "groups": sorted(user.groups)})
+        await self._sql.put(USERS, USER.values(user))
 
     async def _read(self) -> Sequence[UserRecord]:
         rows = await self._sql.ask(_USERS)
-        return sorted((UserRecord(name=row.name, groups=frozenset(row.groups)) for row in rows), key=lambda u: u.name)
+        return sorted((USER.of(row) for row in rows), key=lambda u: u.name)
 
     async def visits(self) -> Mapping[str, UserVisit]:
         """See `StoredUsers.visits`."""
-        return {
-            row.name: UserVisit(
-                name=row.name, seen_at=of_instant(row.seen_at), admin_at=of_instant_or_none(row.admin_at)
-            )
-            for row in await self._sql.ask(_VISITS)
-        }
+        return {row.name: VISIT.of(row) for row in await self._sql.ask(_VISITS)}
 
     async def put_visit(self, visit: UserVisit) -> None:
         """See `StoredUsers.put_visit`."""
-        values = {
-            "name": visit.name,
-            "seen_at": to_instant(visit.seen_at),
-            "admin_at": to_instant_or_none(visit.admin_at),
-        }
+        values = VISIT.values(visit)
         if visit.admin_at is None:
             seen = update(VISITS).where(VISITS.c.name == visit.name).values(seen_at=values["seen_at"])
             if (await self._sql.change(seen)).rowcount:
@@ -60,8 +51,7 @@ class SqlUsers(SmallTablePart):
     async def archive(self, user: ArchivedUser) -> None:
         """See `StoredUsers.archive`."""
         await self._tables.changes("archived")
-        values = {"name": user.name, "at": to_instant(user.at), "by_name": user.by, "note": user.note}
-        await self._sql.put(ARCHIVED_USERS, values)
+        await self._sql.put(ARCHIVED_USERS, ARCHIVED_USER.values(user))
 
     async def restore(self, name: str) -> bool:
         """See `StoredUsers.restore`."""
@@ -69,7 +59,4 @@ class SqlUsers(SmallTablePart):
         return (await self._sql.change(delete(ARCHIVED_USERS).where(ARCHIVED_USERS.c.name == name))).rowcount > 0
 
     async def _read_archived(self) -> Mapping[str, ArchivedUser]:
-        return {
-            row.name: ArchivedUser(name=row.name, at=of_instant(row.at), by=row.by_name, note=row.note)
-            for row in await self._sql.ask(_ARCHIVED)
-        }
+        return {row.name: ARCHIVED_USER.of(row) for row in await self._sql.ask(_ARCHIVED)}

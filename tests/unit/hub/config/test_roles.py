@@ -12,16 +12,8 @@ from hai_scheduler.service.shared import caller
 
 def test_scopes_are_those_that_the_service_asks_for() -> None:
     asked = {value for name, value in vars(caller).items() if name.startswith("SCOPE_")}
-    assert set(roles.CUSTOM_SCOPES) == asked | set(roles.FORMER.values())
+    assert set(roles.CUSTOM_SCOPES) == asked
     assert len(asked) == 8
-
-
-def test_a_role_of_an_earlier_release_is_still_good_at_the_hub_and_at_the_service() -> None:
-    """JupyterHub refuses to start with a role whose scope it does not know; a service of before asks for that name."""
-    assert dict(caller.FORMER_SCOPES) == roles.FORMER
-    for scope, former in roles.FORMER.items():
-        assert roles.CUSTOM_SCOPES[scope]["subscopes"] == [former]
-        assert "subscopes" not in roles.CUSTOM_SCOPES[former]
 
 
 def test_writing_includes_reading_and_administration_includes_writing() -> None:

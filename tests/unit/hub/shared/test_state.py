@@ -80,17 +80,6 @@ def test_secrets_stay_the_same_and_a_new_password_replaces_the_old_one(tmp_path:
     state.unlock()
 
 
-def test_the_password_that_all_shared_is_withdrawn(tmp_path: Path) -> None:
-    state = StateDir(tmp_path / "state")
-    state.lock()
-    shared = state.path / "secrets" / "password"
-    shared.write_text("abcd-efgh-jkmn\n")
-    assert state.withdraw_shared_password()
-    assert not shared.exists()
-    assert not state.withdraw_shared_password()
-    state.unlock()
-
-
 def test_a_second_user_of_the_folder_is_told_who_has_it(tmp_path: Path) -> None:
     first, second = StateDir(tmp_path), StateDir(tmp_path)
     first.lock()

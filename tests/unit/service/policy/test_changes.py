@@ -136,34 +136,6 @@ async def test_saying_it_again_changes_nothing_and_is_not_told_again() -> None:
     assert len(await service.events("policy.changed")) == 1
 
 
-async def test_a_number_may_be_set_and_unset_by_its_name_of_an_earlier_release() -> None:
-    service = await Service().open()
-    await change(service, worth=5)
-    view = await service.parts.services.policy.view()
-    assert (view.default["min_run_per_switch"].value, set(view.default) & {"worth"}) == (5.0, set())
-    assert "worth" not in str(await stored(service))
-    await change(service, unset=("worth",))
-    assert await stored(service) is None
-    with pytest.raises(Invalid, match="both are given"):
-        await change(service, worth=5, min_run_per_switch=6)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "value"), [({"worth": 3.0}, 3.0), ({"min_run_per_switch": 4.0, "worth": 3.0}, 4.0)], ids=str
-)
-async def test_what_an_earlier_release_has_stored_still_counts(numbers: dict[str, float], value: float) -> None:
-    service = await Service().open()
-    entries = {name: {"value": one, "by": "root", "at": "2026-01-05T08:00:00+00:00"} for name, one in numbers.items()}
-    async with service.store.write() as tx:
-        await tx.settings.put(SETTING, json.dumps({"all": entries, "groups": {"training": entries}}))
-    view = await service.parts.services.policy.view()
-    assert view.trouble is None
-    assert (view.default["min_run_per_switch"].value, view.default["min_run_per_switch"].source) == (value, "admin")
-    assert view.groups["training"]["min_run_per_switch"].value == value
-    await change(service, slice="2h")
-    assert "worth" not in str(await stored(service))
-
-
 async def test_a_view_says_who_has_set_a_number_and_when() -> None:
     service = await Service().open()
     await service.step(60)

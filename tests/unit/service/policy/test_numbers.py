@@ -10,22 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_scheduler.core.model.policy import FORMER_NUMBERS, IDLE_ACTIONS, SNAPSHOT_MODES, Policy, PolicyError
+from hai_scheduler.core.model.policy import IDLE_ACTIONS, SNAPSHOT_MODES, Policy, PolicyError
 from hai_scheduler.service.policy.numbers import (
     BY_NAME,
     NUMBERS,
     NumberKind,
-    by_current_names,
     changed,
-    current_name,
-    former_name_note,
-    former_names,
     number_of,
     read,
     written,
 )
-
-FORMER, NOW = next(iter(FORMER_NUMBERS.items()))
 
 
 def test_every_number_of_the_policy_is_in_the_table_once() -> None:
@@ -160,19 +154,3 @@ def test_a_value_in_a_wrong_range_is_the_policys_to_refuse() -> None:
 def test_a_number_is_found_by_its_name_alone() -> None:
     assert number_of("slice").kind is NumberKind.DURATION
     assert set(BY_NAME) == {number.name for number in NUMBERS}
-
-
-def test_a_name_of_an_earlier_release_still_counts_and_is_told_of() -> None:
-    assert (current_name(FORMER), current_name(NOW), current_name("x")) == (NOW, NOW, "x")
-    assert FORMER in former_names(NOW)
-    assert former_names("slice" if NOW != "slice" else "strikes") == []
-    assert former_name_note(FORMER) == f"{FORMER} is called {NOW} now: the next release knows only that"
-    assert former_name_note(NOW) is None
-    assert by_current_names({FORMER: 1, "x": 2}) == {NOW: 1, "x": 2}
-
-
-def test_both_names_of_one_number_are_refused_whatever_their_order() -> None:
-    for given_ in ({FORMER: 1, NOW: 2}, {NOW: 2, FORMER: 2}):
-        with pytest.raises(PolicyError, match=f"{FORMER} is the former name of {NOW}, and both are given") as refused:
-            by_current_names(given_)
-        assert refused.value.name == NOW

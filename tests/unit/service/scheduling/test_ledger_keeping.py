@@ -11,10 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hai_scheduler.core.ledger.asking import By, LedgerQuestion
-from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.ports.values import TaskFilter, UserRecord
-from hai_scheduler.service.scheduling.ledger_keeping import COUNTED, IMPORT
+from hai_scheduler.ports.values import TaskFilter
+from hai_scheduler.service.scheduling.ledger_keeping import COUNTED
 from hai_scheduler.service.shared.errors import HaiError
 from kit.builders import T0, a_run, a_spec, a_task, at
 from kit.ledger import all_time, check_ledger
@@ -66,46 +64,6 @@ async def test_a_count_that_was_broken_off_is_done_again_and_counts_nothing_twic
         await tx.settings.put(COUNTED, None)
     assert await count(service) == 1
     assert await ask(service) == before
-
-
-# -- runs of earlier versions --------------------------------------------------------------------------------
-
-
-async def test_runs_from_before_there_was_a_ledger_are_brought_in_once() -> None:
-    service = await Service(nodes=1).open()
-    async with service.store.write() as tx:
-        await tx.users.put(UserRecord(name="alice", groups=frozenset({"nlp"})))
-        for number in range(1, 121):
-            first = a_run(number, 1, started_at=at(10), ended_at=at(hours=1), reason=Reason.TURN_OVER)
-            stored = await tx.tasks.add(a_task(number, run=first, state="suspended"), a_spec())
-            second = a_run(number, 2, started_at=at(hours=1, seconds=60), ended_at=at(hours=2))
-            ended = a_task(number, run=second, state="succeeded", ended_at=at(hours=2), version=stored.version)
-            await tx.tasks.save(ended)
-        await tx.settings.put(IMPORT, "0")
-    for looked in (120, 0):
-        assert await patiently(service, keeping(service).bring_in()) == looked
-        (line,) = await ask(service, by=(By.GROUP,))
-        assert line.values == ("nlp",)
-        assert (line.sums.starts, line.sums.ends, line.sums.interruptions) == (240, 240, 120)
-        assert line.sums.wait_us == 120 * 70 * 1_000_000
-    assert await check_ledger(service.store) == 240
-
-
-async def test_a_run_that_ends_before_it_is_brought_in_is_counted_once() -> None:
-    service = await Service(nodes=1).open()
-    task = await service.submit("one", "ann", 1, Behaviour(work=HOUR))
-    await service.step()
-    async with service.store.write() as tx:
-        await tx.ledger.put({RunId(f"{task}.1"): ()})  # as if an earlier version had started it
-        await tx.settings.put(IMPORT, "0")
-    await service.step(3600)
-    assert await patiently(service, keeping(service).bring_in()) == 1
-    (line,) = await ask(service)
-    assert (line.sums.starts, line.sums.ends, line.sums.node_us) == (1, 1, HOUR_US)
-
-
-async def test_nothing_is_brought_in_where_nothing_is_missing() -> None:
-    assert await patiently(service := await Service().open(), keeping(service).bring_in()) == 0
 
 
 async def test_sums_are_made_again_day_by_day() -> None:

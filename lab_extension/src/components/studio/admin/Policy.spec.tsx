@@ -18,7 +18,6 @@ function aNumber(name: string, kind: IPolicyNumber['kind'], value: unknown): IPo
   const groups = { gold: common, training: common };
   return {
     name,
-    former: [],
     kind,
     rule: 'P2',
     help: `What ${name} does.`,

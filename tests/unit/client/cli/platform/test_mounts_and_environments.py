@@ -105,7 +105,7 @@ def test_an_admin_writes_environments_and_users_see_theirs(hai: Hai, platform: A
     )
     assert platform.calls[-1].body == {
         "image": "torch:2", "python": "/opt/bin/python", "variables": {"HF_HOME": "/hf/{user}", "A": "b=c"},
-        "subjects": ["public"], "description": "PyTorch", "default": True,
+        "subjects": ["public"], "description": "PyTorch", "default": True, "machine": "", "glibc": "",
     }  # fmt: skip
     out = hai(
         "admin", "environments", "set", "old", "--image", "old:1", "--glibc", "2.31", "--machine", "x86_64",
@@ -211,5 +211,3 @@ def test_the_client_asks_for_the_configuration_of_a_container(client: Client, pl
     assert platform.calls[-1].query == {"user": "alice", "groups": '["ml", "nlp"]', "node_group": "labs"}
     assert (config.node_group, config.mounts[0].sub_path, config.left_out[0].rule) == ("labs", "x", "weak")
     assert "groups" not in (client.container_config("alice"), platform.calls[-1].query)[1]
-    with pytest.warns(DeprecationWarning, match="container_config"):
-        assert client.places("alice", groups=["nlp", "ml"], node_group="labs") == config

@@ -46,13 +46,6 @@ def test_an_admin_changes_policy_numbers(hai: Hai, platform: Any) -> None:
     assert hai("admin", "policy", "set", "slice=1h").code == 3
 
 
-def test_a_number_by_its_former_name_is_answered_with_its_name_of_now(hai: Hai, platform: Any) -> None:
-    out = hai("admin", "policy", "set", "worth=5").out
-    assert out == "min_run_per_switch is 5 (admin)\n"
-    assert hai("admin", "policy", "unset", "worth").out == "min_run_per_switch is 10 (default)\n"
-    assert platform.policy == {None: {}}
-
-
 def test_one_users_weight_is_changed_and_the_others_stay(hai: Hai, platform: Any) -> None:
     platform.policy = {None: {"weights": {"alice": 2.0, "root": 3.0}}}
     assert hai("admin", "policy", "set", "weights.alice=4").code == 0

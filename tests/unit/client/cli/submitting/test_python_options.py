@@ -157,7 +157,7 @@ def test_the_other_ways_of_submitting_take_it_too(
 
 def test_what_the_service_doubts_is_shown_beside_the_answer(hai: Hai, platform: Any) -> None:
     doubt = "env.HAI_VENV: your tasks see no files of the cluster"
-    platform.after = [lambda call: platform.tasks[41].update(warnings=[doubt])]
+    platform.after = [lambda _rules: None, lambda call: platform.tasks[41].update(warnings=[doubt])]
     result = hai("submit", "-e", "HAI_VENV=/opt/nowhere", "--", "true")
     assert (result.code, result.err) == (0, f"hai: {doubt}\n")
 

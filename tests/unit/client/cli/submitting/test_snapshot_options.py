@@ -12,7 +12,7 @@ from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Output
 from hai_client.cli.submitting import snapshot_options
 from hai_client.cli.submitting.snapshot_options import with_snapshot
-from hai_client.errors import Invalid, NotFound
+from hai_client.errors import Invalid
 from hai_client.snapshots.machine import machine_id
 from hai_client.wire.schema import TaskRequest
 from hai_client.wire.storage import SnapshotRules, SnapshotState
@@ -90,16 +90,6 @@ def test_an_experiment_file_can_ask_for_it(code: Path) -> None:
 def test_a_group_without_snapshots_refuses_the_option_alone(code: Path) -> None:
     with pytest.raises(Invalid, match="takes no snapshots"):
         with_snapshot(context(FakeClient("off", ELSEWHERE)), request(code), True)
-
-
-def test_an_older_service_has_none(code: Path) -> None:
-    client = FakeClient("off", None)
-
-    def unknown(group: str) -> SnapshotRules:
-        raise NotFound("no such path")
-
-    client.snapshot_rules = unknown  # type: ignore[method-assign]
-    assert with_snapshot(context(client), request(code), None).snapshot is None
 
 
 def test_a_folder_that_is_too_large_is_refused_with_the_way_out(code: Path) -> None:

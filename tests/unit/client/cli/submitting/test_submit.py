@@ -185,12 +185,6 @@ def test_json_is_the_task_and_with_follow_the_task_at_its_end(hai: Hai, platform
     assert json.loads(hai("--json", "submit", "-f", "--", "true").out)["state"] == "succeeded"
 
 
-FORMER = (
-    "hai: --env SEED is taken as the variable that is set here; write -e SEED: "
-    "the next release takes it as the name of an environment\n"
-)
-
-
 @pytest.mark.parametrize(
     ("words", "env", "environment", "err"),
     [
@@ -202,7 +196,7 @@ FORMER = (
         ("--env A=1 -e A=2 --env vision", {"A": "2"}, "vision", ""),
         ("-e A=1 --env A=2", {"A": "2"}, None, ""),
         ("-e SEED", {"SEED": "7"}, None, ""),
-        ("--env SEED", {"SEED": "7"}, None, FORMER),
+        ("--env SEED", {}, "SEED", ""),
         ("--environments A=1", {"A": "1"}, None, ""),
     ],
 )
@@ -244,7 +238,7 @@ def test_a_state_is_said_once_when_a_task_starts_at_once(hai: Hai, platform: Any
     def starts(call: Any) -> None:
         platform.tasks[41].update(state="starting", verdict=None, message="Starting on node-1.")
 
-    platform.after = [starts]
+    platform.after = [lambda _rules: None, starts]
     assert hai("submit", "--", "true").out.splitlines()[0] == "true is task 41: starting on node-1"
 
 
@@ -254,7 +248,7 @@ def test_the_services_sentence_becomes_part_of_the_answer(hai: Hai, platform: An
     def waits(call: Any) -> None:
         platform.tasks[41].update(verdict=verdict, message=verdict["sentence"])
 
-    platform.after = [waits]
+    platform.after = [lambda _rules: None, waits]
     assert (
         hai("submit", "--", "true").out.splitlines()[0]
         == "true is task 41: queued, position 1; needs 2 nodes but 1 is free"
