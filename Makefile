@@ -18,7 +18,7 @@ LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/
 # From elsewhere comes only what a lock names, with the very bytes that it names; what is ours is built by what was locked.
 INSTALL_LOCKED := $(BIN)/python tools/install.py
 PIP_OURS := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation
-UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-annotate --no-emit-index-url --no-header --no-emit-package hai-client --no-emit-package hai-env pyproject.toml requirements.in
+UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-annotate --no-emit-index-url --no-header --no-emit-package hai-client --no-emit-package hai-env --no-emit-package hai-slurm pyproject.toml requirements.in
 RUNTIME_EXTRAS := cluster env examples hub kubernetes kubespawner notebook notify postgres redis scheduler sim stacks
 
 .DEFAULT_GOAL := help
@@ -140,10 +140,10 @@ $(VENV)/.venv:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.platform: pyproject.toml client/pyproject.toml haienv/pyproject.toml requirements.lock tools/install.py $(VENV)/.venv
+$(VENV)/.platform: pyproject.toml client/pyproject.toml client/slurm/pyproject.toml haienv/pyproject.toml requirements.lock tools/install.py $(VENV)/.venv
 	@echo "[2/3] installing JupyterHub, JupyterLab and HAI (a minute, the first time)"
 	@$(INSTALL_LOCKED) requirements.lock
-	@$(PIP_OURS) -e ./client -e ./haienv -e .
+	@$(PIP_OURS) -e ./client -e ./client/slurm -e ./haienv -e .
 	@touch $@
 
 $(VENV)/.up: $(LAB_SOURCES) $(VENV)/.platform

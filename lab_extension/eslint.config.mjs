@@ -1,6 +1,7 @@
 import js from '@eslint/js';
 import hooks from 'eslint-plugin-react-hooks';
 import ts from 'typescript-eslint';
+import { acyclic } from './eslint.circles.mjs';
 import { translated } from './eslint.texts.mjs';
 
 export default ts.config(
@@ -56,6 +57,11 @@ export default ts.config(
     ],
     plugins: { hai: { rules: { translated } } },
     rules: { 'hai/translated': 'error' }
+  },
+  {
+    files: ['src/**/*.ts', 'src/**/*.tsx'],
+    plugins: { circles: { rules: { acyclic } } },
+    rules: { 'circles/acyclic': 'error' }
   },
   // Written by `make reference`; the repository's own limit of 500 lines holds for it too.
   { files: ['src/api/types.ts'], rules: { 'max-lines': 'off' } },

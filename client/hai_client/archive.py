@@ -2,7 +2,8 @@
 
 The file starts ranks (`python3 hai.pyz rank --pod FOLDER`, `python3 hai.pyz rank FOLDER`) and, on PYTHONPATH, makes
 `hai_client` importable for the code of a task. The whole package is in the file: it hides the package of an image, so a
-module that is missing in the file could not be imported. The same package makes the same bytes.
+module that is missing in the file could not be imported. So is `hai_slurm` where it is installed: its commands run in
+tasks. The same packages make the same bytes.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import argparse
 import sys
 import zipfile
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from hai_client.whole_files import drafted
@@ -36,23 +39,28 @@ start(sys.argv[2:])
 '''
 
 
-def build(target: Path, package: Path | None = None) -> None:
+def build(target: Path, packages: Sequence[Path] | None = None) -> None:
     """Write the archive, complete or not at all.
 
     Args:
         target: The file to write.
-        package: The folder of `hai_client` (default: the folder of this module).
+        packages: The folders of the packages (default: those that are installed here).
 
     Raises:
         OSError: The file cannot be written.
     """
-    source = Path(__file__).parent if package is None else package
     # Compressed, as Kubernetes takes one mebibyte in a ConfigMap. The entry point is not: it says if zlib is missing.
     with drafted(target) as draft, zipfile.ZipFile(draft, "w") as archive:
         _add(archive, "__main__.py", MAIN.encode())
-        for path in _members(source):
-            name = f"hai_client/{path.relative_to(source).as_posix()}"
-            _add(archive, name, path.read_bytes(), zipfile.ZIP_DEFLATED)
+        for source in _installed() if packages is None else packages:
+            for path in _members(source):
+                name = f"{source.name}/{path.relative_to(source).as_posix()}"
+                _add(archive, name, path.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def _installed() -> list[Path]:
+    found = find_spec("hai_slurm")
+    return [Path(__file__).parent, *map(Path, (found and found.submodule_search_locations) or ())]
 
 
 def _members(source: Path) -> list[Path]:
@@ -71,7 +79,7 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes, compression: int = zi
 def main(arguments: list[str] | None = None) -> int:
     """Write the archive; return 0, or print the reason and return 1."""
     parser = argparse.ArgumentParser(
-        prog="python -m hai_client.archive", description="Write hai_client as a zip application, for images without it."
+        prog="python -m hai_client.archive", description="Write the client as a zip application, for images without it."
     )
     parser.add_argument("target", type=Path, help="the file to write, for example hai.pyz")
     chosen = parser.parse_args(arguments)

@@ -1,6 +1,6 @@
 """Finds the Python of a submission: an activated venv, conda environment or haienv, or the kernel of a notebook.
 
-The variable HAI_VENV tells the platform its folder (`hai_client.rank.pythons`). No program of it is started here.
+The variable HAI_VENV tells the platform its folder (`hai_client.pythons`). No program of it is started here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from hai_client.rank.pythons import VENV, programs
+from hai_client.pythons import VENV, programs
 
 #: The variable in which the haienv of the original HAI has the environment's name.
 HAIENV = "HF_ENV_NAME"

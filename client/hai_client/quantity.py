@@ -1,4 +1,4 @@
-"""Quantities in the form of Kubernetes, read and written: `4`, `3920m`, `16Gi`, `1e3`."""
+"""Quantities in the form of Kubernetes (`4`, `3920m`, `16Gi`), read and written, and bytes as people write them."""
 
 from __future__ import annotations
 
@@ -65,3 +65,13 @@ def format_count(amount: Decimal) -> str:
     """Return a number with one decimal, or none if that is 0: `2`, `0.5`."""
     text = f"{amount:.1f}"
     return text[:-2] if text.endswith(".0") else text
+
+
+def amount(size: int) -> str:
+    """Return bytes as people write them: `14 kB`, `41 GB`."""
+    value = float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 999.5:
+            return f"{value:.0f} {unit}" if value >= 9.95 or unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"

@@ -1,6 +1,6 @@
 """How far a job has come, and its own numbers: `job.report` and `job.progress`."""
 # The folder `progress` has a file of each process that reports, which the supervisor reads once a second
-# (`hai_client.rank.reported`).
+# (`hai_client.rank.records.reported`).
 
 from __future__ import annotations
 

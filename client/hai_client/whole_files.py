@@ -1,6 +1,6 @@
 """Small files that readers see whole or not at all: a draft beside the file is written first, and then renamed.
 
-The supervisor of ranks has its own way, `hai_client.rank.safefile`, which also works on a full disk.
+The supervisor of ranks has its own way, `hai_client.rank.shared.safefile`, which also works on a full disk.
 """
 
 from __future__ import annotations

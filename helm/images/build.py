@@ -29,6 +29,8 @@ PROXY: Final = "configurable-http-proxy@5.3.0"
 #: Extras of HAI's package that the images have.
 HUB: Final = "hub,kubernetes,kubespawner,postgres,redis,scheduler"
 USER: Final = "env,lab,notebook"
+#: Folders of HAI's own packages that both have.
+OURS: Final = ("client", "client/slurm", "haienv", "")
 #: A requirement of redis on Python before 3.11.3: the image's Python, of Debian 12, may be older than the Python here.
 OLDER_PYTHON: Final = "async-timeout>=5,<6"
 #: Where the page is in the wheel.
@@ -66,7 +68,7 @@ def wheels(context: Path, asked: Iterable[str], *ours: Path) -> None:
 
 def hub(context: Path) -> None:
     """Fill the build context of the image of Hub and scheduler."""
-    wheels(context, [f"hai-platform[{HUB}]", OLDER_PYTHON], ROOT / "client", ROOT / "haienv", ROOT)
+    wheels(context, [f"hai-platform[{HUB}]", OLDER_PYTHON], *(ROOT / one for one in OURS))
     page(context)
 
 
@@ -93,7 +95,7 @@ def singleuser(context: Path) -> None:
     wheels(
         context,
         [f"hai-platform[{USER}]", "jupyterhub"],
-        *(ROOT / one for one in ("client", "haienv", "", "lab_extension")),
+        *(ROOT / one for one in (*OURS, "lab_extension")),
     )
 
 

@@ -17,6 +17,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 OURS: Final = {
     "hai-client": ROOT / "client",
     "hai-env": ROOT / "haienv",
+    "hai-slurm": ROOT / "client/slurm",
     "hai-platform": ROOT,
     "hai-lab": ROOT / "lab_extension",
 }

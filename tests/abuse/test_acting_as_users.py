@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.identity import account_named, acting_as, lacking_rights
-from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl
+from hai_client.linux.identity import account_named, acting_as, lacking_rights
+from hai_client.linux.processes import PR_SET_PDEATHSIG, prctl
 
 pytestmark = pytest.mark.skipif(bool(lacking_rights()) or os.geteuid() != 0, reason="this needs root")
 

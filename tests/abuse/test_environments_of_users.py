@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import haienv
-from hai_client.rank.identity import account_named, closed_folder, lacking_rights
+from hai_client.linux.identity import account_named, closed_folder, lacking_rights
 from hai_scheduler.adapters.environments.folder import HaienvFolder
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 from hai_scheduler.ports.haienvs import HaienvFault, Use

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.processes import read_arguments, read_table
+from hai_client.linux.processes import read_arguments, read_table
 from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.folders import RankFolder
 from hai_scheduler.adapters.local.nodes import LocalNode

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.rank.identity import Account, account_named, acting_as, lacking_rights
+from hai_client.linux.identity import Account, account_named, acting_as, lacking_rights
 from hai_scheduler.adapters.local.accounts import Accounts
 from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
 from hai_scheduler.adapters.system.clock import SystemClock

@@ -24,8 +24,8 @@ from typing import Any
 import pytest
 
 import hai_client
-from hai_client.rank.identity import Account, account_named, acting_as, become, lacking_rights
-from hai_client.rank.processes import read_table
+from hai_client.linux.identity import Account, account_named, acting_as, become, lacking_rights
+from hai_client.linux.processes import read_table
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.files import LocalFiles
@@ -279,7 +279,7 @@ async def test_links_that_a_job_leaves_lead_no_further_than_it_could_go_itself(w
     bob = account_named(BOB)
     runtime = world.users / "run" / "1" / "1" / "0"
     with acting_as(bob):
-        from hai_client.rank.safefile import SafeFile
+        from hai_client.rank.shared.safefile import SafeFile
 
         assert not SafeFile(str(runtime / "notice.json.new" / "x")).write(b"1")
         SafeFile(str(runtime / "notice.json")).write(b'{"kind": "suspend"}')
@@ -399,7 +399,7 @@ def test_a_state_folder_behind_a_closed_one_is_refused(place: Path) -> None:
 def test_without_the_rights_it_says_which_are_missing(client: str) -> None:
     bob = account_named(BOB)
     assert bob is not None
-    code = "from hai_client.rank.identity import lacking_rights; print(*lacking_rights())"
+    code = "from hai_client.linux.identity import lacking_rights; print(*lacking_rights())"
     done = subprocess.run(
         [PYTHON, "-c", code],
         env={"PYTHONPATH": client},

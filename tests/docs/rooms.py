@@ -17,6 +17,7 @@ START, END = "<!-- rooms: made by `make reference` -->\n", "<!-- end of rooms --
 FOLDERS = {
     "hai_client": "client",
     "hai_scheduler": "scheduler_service",
+    "hai_slurm": "client/slurm",
     "hai_spawner": "spawner",
     "hai_hub": "hub_config",
     "haienv": "haienv",

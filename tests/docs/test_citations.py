@@ -20,12 +20,12 @@ HISTORY = ("docs/decisions/0020-rooms.md", "docs/decisions/0022-one-vocabulary.m
 #: What other programs call so, values and examples: a name of our code does not belong here.
 _ELSEWHERE = """
     Authenticator.delete_invalid_users ChildFailedError.format_msg HAI_HUB_SETTINGS HAI_SERVICE_SECRET HTTPServer
-    HTTPServerConnectionDelegate JupyterHub.bind_url NCCL_DEBUG SBATCH_PARTITION Store Vision __glibc _last_activity
-    _libgcc_mutex activate add_accept_handler auto blocked_users default_transaction_read_only degraded
+    HTTPServerConnectionDelegate JupyterHub.bind_url NCCL_DEBUG Reason SBATCH_PARTITION Store Vision __glibc
+    _last_activity _libgcc_mutex activate add_accept_handler auto blocked_users default_transaction_read_only degraded
     enable_jit_checkpoint falling gpu0_use hfai.datasets.NAME iflytek io_submit jupyter_server.serverapp.ServerApp
-    nodeN nohup numpy.savez ok os.pidfd_open pam postgresql preexec_fn printWidth remote_ip removeprefix sqlite
-    str.removeprefix sudo t0 t399 torch.distributed.init_process_group turn_over typing.get_type_hints username_pattern
-    vision webhookerrors.ToStatusErr zh_CN
+    nodeN nohup numpy.savez ok os.pidfd_open pam postgresql preexec_fn printWidth remote_ip removeprefix splitlines
+    sqlite str.removeprefix sudo t0 t399 torch.distributed.init_process_group turn_over typing.get_type_hints
+    username_pattern vision webhookerrors.ToStatusErr zh_CN
 """
 ELSEWHERE = frozenset(_ELSEWHERE.split())
 #: Files of examples, of other projects and of builds, and an address.
@@ -34,7 +34,7 @@ _OTHER_FILES = """
     test_MODULE_WHAT.py hai_lab/labextension hai_lab/page api/tasks
 """
 OTHER_FILES = frozenset(_OTHER_FILES.split())
-PACKAGES = ("hai_client", "hai_ffrecord", "hai_hub", "hai_lab", "hai_scheduler", "hai_spawner")
+PACKAGES = ("hai_client", "hai_ffrecord", "hai_hub", "hai_lab", "hai_scheduler", "hai_slurm", "hai_spawner")
 ROOMS = ("adapters", "api", "app", "core", "ports", "service", "sim", "store", "tests", "tools", "worker")
 _FILE = re.compile(
     r"(?<![\w/.$~{<:*-])(?:\.\.?/)*((?:[\w-][\w.-]*/)*[\w-]+\.(?:py|md|tsx?|mjs|sh|toml|ya?ml))\b(?![/(])"

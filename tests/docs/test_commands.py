@@ -15,11 +15,12 @@ from hai_client.cli import verbs
 from hai_client.cli.app import find
 from hai_client.cli.shared.parser import build, split_last
 from hai_client.errors import Invalid
-from hai_client.slurm.options import OPTIONS
 from hai_hub.cluster import command as cluster_cli
 from hai_hub.up import options
 from hai_scheduler.sim_cli import app as sim
 from hai_scheduler.state_cli import app as state_cli
+from hai_slurm import env as slurm
+from hai_slurm.shared.options import OPTIONS
 from haienv.cli import parser as haienv_parser
 
 ORIGINAL = ("python", "bash", "exec")
@@ -58,6 +59,7 @@ def wrong_with(words: list[str]) -> str | None:
         "cluster": cluster_cli.COMMAND,
         "restore": state_cli.RESTORE,
         "sim": sim.COMMAND,
+        "slurm": slurm.COMMAND,
     }
     command = elsewhere.get(name) or (find(name) if name in verbs.BY_NAME else None)
     if command is None:

@@ -12,10 +12,8 @@ import pytest
 from jupyter_server.services.contents import handlers
 
 from docs.kit import files, spans, text_of
-from hai_client import job
+from hai_client import job, pythons
 from hai_client.cli.reference import reference as cli_reference
-from hai_client.cli.slurm.reference import table as slurm_table
-from hai_client.rank import pythons
 from hai_hub.cluster.values_reference import reference as values_reference
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.local.settings import LocalSettings
@@ -30,6 +28,7 @@ from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.service.logs.rank_logs import KEEP_BYTES
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_slurm.reference import table as slurm_table
 
 SCHEDULING = text_of("docs/scheduling.md")
 USERS = text_of("docs/users.md")
@@ -103,7 +102,7 @@ def variables() -> list[str]:
     """The names of all variables that these modules give to a rank."""
     found: set[str] = set()
     service = f"{SERVICE}/service/workspace/rank_env.py", f"{SERVICE}/adapters/local/environment.py"
-    for name in (*service, "client/hai_client/rank/environment.py"):
+    for name in (*service, "client/hai_client/rank/starting/environment.py"):
         for node in ast.walk(ast.parse(text_of(name))):
             keys: list[ast.expr | None] = []
             if isinstance(node, ast.Dict):
@@ -224,4 +223,4 @@ def test_every_rule_that_code_cites_is_written_down() -> None:
 
 
 def test_the_table_of_slurms_options_is_up_to_date() -> None:
-    assert slurm_table() in USERS, "put the rows of `python -m hai_client.cli.slurm.reference` into docs/users.md"
+    assert slurm_table() in USERS, "put the rows of `python -m hai_slurm.reference` into docs/users.md"

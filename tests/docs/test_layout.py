@@ -16,6 +16,7 @@ PACKAGES = {
     "hfai": "client/hfai/hfai",
     "hub": "hub_config/hai_hub",
     "lab": "lab_extension/hai_lab",
+    "slurm": "client/slurm/hai_slurm",
     "spawner": "spawner/hai_spawner",
 }
 SERVICE = "scheduler_service/hai_scheduler"

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = [
     "client/hai_client",
     "client/hfai",
+    "client/slurm/hai_slurm",
     "haienv/haienv",
     "hub_config/hai_hub",
     "lab_extension/hai_lab",

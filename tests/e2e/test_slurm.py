@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-import hai_client
+import hai_slurm
 from e2e.conftest import Platform
 from kit.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.e2e
 
-SHIMS = Path(hai_client.__file__).parent / "shims"
+SHIMS = Path(hai_slurm.__file__).parent / "shims"
 SCRIPT = """#!/bin/bash
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=2

@@ -49,6 +49,12 @@ def env_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def slurm_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel `hai-slurm`, built from the working tree."""
+    return build(ROOT / "client/slurm", tmp_path_factory.mktemp("slurm-wheel"))
+
+
+@pytest.fixture(scope="session")
 def names(wheel: Path) -> list[str]:
     """The files in the wheel."""
     with ZipFile(wheel) as archive:
@@ -98,9 +104,11 @@ def alone(client_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Alone
 
 
 @pytest.fixture(scope="session")
-def platform(wheel: Path, client_wheel: Path, env_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Alone:
+def platform(
+    wheel: Path, client_wheel: Path, env_wheel: Path, slurm_wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Alone:
     """The wheel of the platform with those of ours that it needs, without any extra."""
-    return installed(sys.executable, tmp_path_factory, wheel, client_wheel, env_wheel)
+    return installed(sys.executable, tmp_path_factory, wheel, client_wheel, env_wheel, slurm_wheel)
 
 
 @pytest.fixture(scope="session")

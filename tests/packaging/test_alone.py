@@ -55,6 +55,7 @@ def test_the_command_and_the_in_job_api_run_on_that_python(client_on, version: s
     assert "submit" in done.stdout
     assert there.hai("--version").stdout == "hai 0.1.0\n"
     assert there.hai("up").stderr == "hai: up: not installed here; run: pip install 'hai-platform[up]'\n"
+    assert there.hai("slurm", "env").stderr == "hai: slurm: not installed here; run: pip install hai-slurm\n"
     (there.home / "train.py").write_text(TRAINING)
     done = there.hai("python", "train.py", "++", "--when", "begins", "-ss", "0.5s", "--profile", "cooperative")
     assert done.stdout.splitlines()[-1] == "nothing would be lost", done.stderr
@@ -62,9 +63,13 @@ def test_the_command_and_the_in_job_api_run_on_that_python(client_on, version: s
 
 def test_all_wheels_make_one_command(platform) -> None:
     code = "from importlib import metadata; print(sorted(found.name for found in metadata.distributions()))"
-    assert platform.code(code) == "['hai-client', 'hai-env', 'hai-platform']\n"
+    assert platform.code(code) == "['hai-client', 'hai-env', 'hai-platform', 'hai-slurm']\n"
     assert platform.hai("--version").stdout == "hai 0.1.0\n"
     assert platform.hai("sim", "--help").returncode == 0
+    line = platform.hai("slurm", "env").stdout
+    done = platform.run("/bin/sh", "-c", f"{line}sinfo --version; squeue")
+    assert (done.stdout, done.stderr.partition(":")[0]) == ("slurm 23.02.0 (HAI)\n", "squeue")
+    assert "hai login" in done.stderr
 
 
 def test_without_a_login_the_command_says_in_one_line_what_to_do(alone) -> None:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 #: Packages and versions to run HAI, and to develop it as well.
 RUNTIME, EVERYTHING = "requirements.lock", "requirements-dev.lock"
 #: Installed from this repository.
-OURS = {"hai-client", "hai-env", "hai-platform", "hai-lab"}
+OURS = {"hai-client", "hai-env", "hai-platform", "hai-lab", "hai-slurm"}
 LINE = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9.!]+)(?P<marker> ; [^\\]+)? \\|"
     r"    --hash=sha256:(?P<hash>[0-9a-f]{64})(?P<more> \\)?"
@@ -84,7 +84,7 @@ def test_the_locks_name_every_dependency_of_the_project(read_both: tuple[dict[st
 
 def test_the_lock_names_what_builds_the_project_and_the_panel() -> None:
     locked = read(RUNTIME)
-    for folder in (ROOT, ROOT / "client", ROOT / "lab_extension"):
+    for folder in (ROOT, ROOT / "client", ROOT / "client/slurm", ROOT / "lab_extension"):
         project = tomllib.loads((folder / "pyproject.toml").read_text())
         needed = [*project["build-system"]["requires"], *project["project"]["dependencies"], "editables"]
         assert {asked(line) for line in needed} - OURS - locked.keys() == set()

@@ -17,7 +17,7 @@ PACKAGES = {
     "hai_scheduler": "scheduler_service",
     "hai_spawner": "spawner",
 }
-SHIMS = sorted(path.name for path in (ROOT / "client/hai_client/shims").iterdir())
+SHIMS = sorted(path.name for path in (ROOT / "client/slurm/hai_slurm/shims").iterdir())
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def needed(metadata: Message) -> list[str]:
 
 def test_the_platform_needs_the_client_of_its_own_version_and_nothing_else(metadata: Message) -> None:
     version = metadata["Version"]
-    assert needed(metadata) == [f"hai-client=={version}", f"hai-env=={version}"]
+    assert needed(metadata) == [f"hai-client=={version}", f"hai-env=={version}", f"hai-slurm=={version}"]
 
 
 def test_the_client_needs_nothing_and_takes_every_python_since_3_8(client_wheel: Path, metadata: Message) -> None:
@@ -63,8 +63,9 @@ def test_the_client_holds_its_package_whole_and_nothing_else(client_wheel: Path,
 
 def test_all_that_asks_for_the_client_asks_for_its_version() -> None:
     version = tomllib.loads((ROOT / "client/pyproject.toml").read_text())["project"]["version"]
-    asked = re.findall(r"hai-client(?:\[\w+\])?==([0-9][^\"]*)", (ROOT / "pyproject.toml").read_text())
-    assert len(asked) == 2
+    texts = [(ROOT / name).read_text() for name in ("pyproject.toml", "client/slurm/pyproject.toml")]
+    asked = re.findall(r"hai-client(?:\[\w+\])?==([0-9][^\"]*)", "".join(texts))
+    assert len(asked) == 3
     assert set(asked) == {version}
 
 
@@ -98,11 +99,26 @@ def test_it_holds_what_is_looked_up_at_run_time(names: list[str], name: str) -> 
 
 
 @pytest.mark.parametrize("name", SHIMS)
-def test_the_shims_can_be_executed_and_are_one_and_the_same(client_wheel: Path, name: str) -> None:
-    with ZipFile(client_wheel) as archive:
-        mode = archive.getinfo(f"hai_client/shims/{name}").external_attr >> 16
-        assert archive.read(f"hai_client/shims/{name}") == archive.read("hai_client/shims/srun")
+def test_slurms_commands_can_be_executed_and_are_one_and_the_same(slurm_wheel: Path, name: str) -> None:
+    with ZipFile(slurm_wheel) as archive:
+        mode = archive.getinfo(f"hai_slurm/shims/{name}").external_attr >> 16
+        assert archive.read(f"hai_slurm/shims/{name}") == archive.read("hai_slurm/shims/srun")
     assert mode & 0o111 == 0o111
+
+
+def test_so_can_what_starts_the_processes_of_a_rank(client_wheel: Path) -> None:
+    with ZipFile(client_wheel) as archive:
+        found = [entry for entry in archive.infolist() if "/shims/" in entry.filename]
+    assert sorted(Path(entry.filename).name for entry in found) == ["hai-launch", "hai-provide"]
+    assert [entry.filename for entry in found if not (entry.external_attr >> 16) & 0o111] == []
+
+
+def test_slurms_commands_are_a_wheel_of_the_clients_version(slurm_wheel: Path, metadata: Message) -> None:
+    found = metadata_of(slurm_wheel)
+    assert needed(found) == [f"hai-client=={metadata['Version']}"]
+    assert (found["Version"], found["Requires-Python"]) == (metadata["Version"], ">=3.8")
+    # No script of the wheel takes the place of a real Slurm's.
+    assert declared(slurm_wheel) == "[hai.commands]\nslurm = hai_slurm.env:command\n"
 
 
 def test_it_holds_no_tests_no_caches_and_no_state(names: list[str]) -> None:

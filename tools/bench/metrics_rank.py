@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from hai_client.metrics.window import PACKED_FORM
-from hai_client.rank.api import Answer, RankApi
+from hai_client.rank.shared.api import Answer, RankApi
 
 
 class _Taking(RankApi):
@@ -33,7 +33,7 @@ def main(seconds: float) -> None:
     import threading  # noqa: F401 - the supervisor has it already
 
     before = _rss_mib()
-    from hai_client.rank.metrics import RankMetrics, readers_of
+    from hai_client.rank.records.metrics import RankMetrics, readers_of
 
     metrics = RankMetrics(_Taking(), readers_of({}, pod=False))
     time.sleep(2)

@@ -16,7 +16,7 @@ from typing import Any, Final
 from bench.figures import Report, say
 from bench.metrics_points import as_sent, points_of
 from bench.proc import cpu_share
-from hai_client.rank.api import RankApi
+from hai_client.rank.shared.api import RankApi
 from hai_scheduler.service.metrics.pace import BY_SECOND
 
 #: For how long the service is watched, seconds.

@@ -11,7 +11,7 @@ from hai_client.calls.base import Calls, TaskKey, task_path
 from hai_client.codec import encode
 from hai_client.errors import Invalid
 from hai_client.http import Query
-from hai_client.rank.pythons import VENV
+from hai_client.pythons import VENV
 from hai_client.texts import check_texts
 from hai_client.wire import schema
 

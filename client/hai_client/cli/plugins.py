@@ -9,8 +9,12 @@ from importlib import metadata
 from hai_client.errors import Invalid
 
 GROUP = "hai.commands"
-#: The extra of the distribution that has a verb.
-_EXTRAS = {"up": "up", "backup": "scheduler", "restore": "scheduler"}
+#: What brings a verb, where it is not the extra of its name.
+_BROUGHT_BY = {
+    "backup": "'hai-platform[scheduler]'",
+    "restore": "'hai-platform[scheduler]'",
+    "slurm": "hai-slurm",
+}
 
 
 def installed() -> tuple[str, ...]:
@@ -31,7 +35,7 @@ def run(name: str, argv: Sequence[str]) -> int:
         Invalid: It, or something that it needs, is not installed.
     """
     points = [point for point in _points() if point.name == name]
-    remedy = f"run: pip install 'hai-platform[{_EXTRAS.get(name, name)}]'"
+    remedy = "run: pip install " + _BROUGHT_BY.get(name, f"'hai-platform[{name}]'")
     if not points:
         raise Invalid(f"{name}: not installed here; {remedy}")
     try:

@@ -36,6 +36,7 @@ _ELSEWHERE = {
     "backup": "Described in [operations.md](../operations.md#backups).\n",
     "cluster": "Its verbs and options are in [install.md](../install.md#hai-cluster).\n",
     "restore": "Described in [operations.md](../operations.md#backups).\n",
+    "slurm": "Its commands are in [users.md](../users.md#coming-from-slurm).\n",
     "sim": "Its verbs and options are in [simulator.md](../simulator.md).\n",
     "up": "Its options are in [operations.md](../operations.md#starting-and-stopping).\n",
 }

@@ -23,7 +23,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("python", "submit a Python script, run it here, or rehearse an interruption", "submitting.original", _RUN),
     Verb("bash", "the same for a shell script", "submitting.original", _RUN),
     Verb("exec", "the same for any program", "submitting.original", _RUN),
-    Verb("slurm", "put sbatch, srun, squeue and their like on PATH", "slurm.env", _RUN),
+    Verb("slurm", "put sbatch, srun, squeue and their like on PATH", None, _RUN),
     Verb(
         "rehearse", "interrupt a command here and start it again; say what would be lost", "submitting.rehearse", _RUN
     ),

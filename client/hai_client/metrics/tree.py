@@ -7,8 +7,8 @@ from __future__ import annotations
 import os
 import resource
 
+from hai_client.linux.processes import descendants, read_process, read_table
 from hai_client.metrics.rates import Rates
-from hai_client.rank.processes import descendants, read_process, read_table
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")

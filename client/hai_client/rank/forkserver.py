@@ -26,7 +26,8 @@ import socket
 import sys
 import threading
 
-from hai_client.rank import keeper, processes, supervisor
+from hai_client.linux import processes
+from hai_client.rank import keeper, supervisor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

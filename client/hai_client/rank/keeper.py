@@ -15,11 +15,11 @@ import os
 import signal
 import sys
 
-from hai_client.rank import lock
-from hai_client.rank.process_killer import kill_all
-from hai_client.rank.processes import PR_SET_PDEATHSIG, become_subreaper, prctl, send
+from hai_client.linux.process_killer import kill_all
+from hai_client.linux.processes import PR_SET_PDEATHSIG, become_subreaper, prctl, send
+from hai_client.rank.starting import lock
 
-#: Signals that the keeper waits for: the end of the supervisor, and requests to end, which it passes on.
+#: Signals that the keeper blocks and waits for: the end of the supervisor, and requests to end, which it passes on.
 HEARD = frozenset({signal.SIGCHLD, signal.SIGTERM, signal.SIGINT})
 
 
@@ -58,7 +58,7 @@ def _supervise(folder: str, keeper: int) -> int:
     prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
     from hai_client.rank.supervisor import main
 
-    return main(folder, keeper)
+    return main(folder, keeper, HEARD)
 
 
 def _keep(supervisor: int) -> int:

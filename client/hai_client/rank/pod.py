@@ -3,7 +3,7 @@
 The folder is the mounted Secret of the run. The process is the container's first: it ends with the status of the
 command; the container's termination message holds the other facts of the rank.
 """
-# ruff: noqa: PTH100, PTH101, PTH103, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH101, PTH103, PTH118, PTH123
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -13,23 +13,26 @@ import os
 import sys
 import time
 
-import hai_client
-from hai_client.rank import lock, processes
-from hai_client.rank.api import RankApi
-from hai_client.rank.log_upload import LogUploader, every_s
-from hai_client.rank.podspec import MESSAGE_FILE, RUN_DIR, PodSpec, archive
-from hai_client.rank.rendezvous import RankRendezvous, may_start
-from hai_client.rank.spec import BadSpec
-from hai_client.rank.stop_signals import PodEviction
+from hai_client.launching.starting import starting
+from hai_client.linux import processes
+from hai_client.rank.notices.stop_signals import PodEviction
+from hai_client.rank.records.log_upload import LogUploader, every_s
+from hai_client.rank.records.termination import PodStatus
+from hai_client.rank.shared.api import RankApi
+from hai_client.rank.shared.wakeup_pipe import WakeupPipe
+from hai_client.rank.starting import lock
+from hai_client.rank.starting.podspec import MESSAGE_FILE, RUN_DIR, PodSpec, archive
+from hai_client.rank.starting.rendezvous import RankRendezvous, may_start
+from hai_client.rank.starting.spec import BadSpec
 from hai_client.rank.supervisor import Supervisor, make_folders, supervise
-from hai_client.rank.termination import PodStatus
-from hai_client.rank.wakeup_pipe import WakeupPipe
-from hai_client.slurm.starting import starting
 
 #: The exit status for an end that the command has not caused.
 PLATFORM_FAILED = 125
-#: The replacements for Slurm's commands, and the helpers that they call.
-SHIMS = ("hai-batch", "hai-launch", "hai-provide", "sacct", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun")
+#: By package, the programs that start processes of the rank, and Slurm's commands.
+SHIMS = {
+    "hai_client": ("hai-launch", "hai-provide"),
+    "hai_slurm": ("hai-batch", "sacct", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun"),
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -109,16 +112,20 @@ def _prepare(pod: PodSpec, *, shims: bool) -> None:
 
 
 def _unpack_shims(folder: str) -> None:
-    """Copy the replacements for Slurm's commands to a folder: they cannot be executed within an archive."""
-    assert hai_client.__spec__ is not None
-    loader = hai_client.__spec__.loader
-    source = os.path.join(os.path.dirname(os.path.abspath(str(hai_client.__file__))), "shims")
+    """Copy the programs of `SHIMS` to a folder: they cannot be executed within an archive."""
+    from importlib.util import find_spec
+
     os.makedirs(folder, mode=0o755, exist_ok=True)
     with open(os.path.join(folder, ".client"), "w", encoding="utf-8") as file:
         file.write(archive())
-    for name in SHIMS:
-        data: bytes = loader.get_data(os.path.join(source, name))  # type: ignore[union-attr]  # files and archives do
-        path = os.path.join(folder, name)
-        with open(path, "wb") as program:
-            program.write(data)
-        os.chmod(path, 0o755)  # noqa: S103  it is a program
+    for package, names in SHIMS.items():
+        found = find_spec(package)
+        if found is None or not found.submodule_search_locations:
+            continue
+        for name in names:
+            source = os.path.join(found.submodule_search_locations[0], "shims", name)
+            data: bytes = found.loader.get_data(source)  # type: ignore[union-attr]  # files and archives do
+            path = os.path.join(folder, name)
+            with open(path, "wb") as program:
+                program.write(data)
+            os.chmod(path, 0o755)  # noqa: S103  it is a program

@@ -12,33 +12,35 @@ import sys
 import time
 from collections import deque
 
-from hai_client.rank import command, identity, lock, oom, processes, pythons
-from hai_client.rank.api import RankApi, Unreachable
-from hai_client.rank.evidence import Evidence
-from hai_client.rank.keeper import HEARD
-from hai_client.rank.launchers import HAND_ON_S
-from hai_client.rank.logs import LogWriter
-from hai_client.rank.notice_delivery import NoticeDelivery
-from hai_client.rank.notices import NoticeWatch
-from hai_client.rank.process_killer import ProcessKiller, kill_all
-from hai_client.rank.recorder import Recorder
-from hai_client.rank.records import Abandoned, RankRecords
-from hai_client.rank.spec import BadSpec, Spec
-from hai_client.rank.status import Status
-from hai_client.rank.stop_signals import ImmediateEnd
-from hai_client.rank.telling import Telling
-from hai_client.rank.times import seconds_of
-from hai_client.rank.usage import RankUsage
-from hai_client.rank.wakeup_pipe import WakeupPipe
+from hai_client import pythons
+from hai_client.linux import identity, oom, processes
+from hai_client.linux.process_killer import ProcessKiller, kill_all
+from hai_client.linux.usage import RankUsage
+from hai_client.rank.evidence.finding import Evidence
+from hai_client.rank.notices.delivery import NoticeDelivery
+from hai_client.rank.notices.launchers import HAND_ON_S
+from hai_client.rank.notices.stop_signals import ImmediateEnd
+from hai_client.rank.notices.telling import Telling
+from hai_client.rank.notices.watch import NoticeWatch
+from hai_client.rank.records.logs import LogWriter
+from hai_client.rank.records.rank_records import Abandoned, RankRecords
+from hai_client.rank.records.recorder import Recorder
+from hai_client.rank.records.status import Status
+from hai_client.rank.shared.api import RankApi, Unreachable
+from hai_client.rank.shared.times import seconds_of
+from hai_client.rank.shared.wakeup_pipe import WakeupPipe
+from hai_client.rank.starting import command, lock
+from hai_client.rank.starting.spec import BadSpec, Spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
-    from hai_client.rank.identity import Account
-    from hai_client.rank.metrics import RankMetrics
-    from hai_client.rank.reading import Reading
-    from hai_client.rank.stop_signals import PodEviction
+    from hai_client.linux.identity import Account
+    from hai_client.rank.evidence.reading import Reading
+    from hai_client.rank.notices.stop_signals import PodEviction
+    from hai_client.rank.records.metrics import RankMetrics
 
 READ_BYTES = 256 * 1024
 TICK_S = 0.1
@@ -61,18 +63,19 @@ CRASHED = frozenset({137, 139, 134, 135})
 NEVER_STARTED = 128 + signal.SIGTERM
 
 
-def main(folder: str, keeper: int) -> int:
+def main(folder: str, keeper: int, blocked: Collection[signal.Signals]) -> int:
     """Supervise the rank that a folder describes. The folder's lock is held already.
 
     Args:
         folder: Absolute path of the rank's folder.
         keeper: The pid of the process around this one (`hai_client.rank.keeper`).
+        blocked: The signals that it blocked.
 
     Returns:
         0; 1 if the end of the rank could not be recorded.
     """
     wakeup_pipe = WakeupPipe()
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, blocked)
     make_folders(folder)
     os.makedirs(os.path.join(folder, "log"), mode=0o700, exist_ok=True)
     status = Status(folder)
@@ -173,7 +176,7 @@ class Supervisor:
         self._reading: Reading | None = None
         if spec.checkpoint and os.path.isabs(spec.checkpoint) and spec.rank == 0:
             # Imported here: a first run needs it not.
-            from hai_client.rank.reading import Reading
+            from hai_client.rank.evidence.reading import Reading
 
             self._reading = Reading(spec, account)
         self._usage = RankUsage()
@@ -286,8 +289,8 @@ class Supervisor:
 
     def _measure(self) -> None:
         # Imported here: a short command has ended before it is needed.
-        from hai_client.rank.metrics import RankMetrics, readers_of
-        from hai_client.rank.reported import Reported
+        from hai_client.rank.records.metrics import RankMetrics, readers_of
+        from hai_client.rank.records.reported import Reported
 
         reported = Reported(self._spec.runtime, self._account, self._log.say)
         self._metrics = RankMetrics(self._api, readers_of(self._spec.env, pod=self._pod), reported)
@@ -310,7 +313,6 @@ class Supervisor:
             self._ending = ProcessKiller(self._wait_s(now), self._evidence.tear, self._telling.roster.still_told())
             self._mark_signalled()
         if self._ending is not None:
-            self._telling.stages.release()
             if self._yielded:
                 self._ending.hasten(now, DONE_WAIT_S)
             self._ending.step(now)
@@ -379,10 +381,7 @@ class Supervisor:
                 return False
             if pid == 0:
                 return True
-            if os.WIFSTOPPED(status):
-                # A traced process has stopped (`hai_client.rank.stages`).
-                self._telling.stages.stopped(pid, status)
-            elif pid == self._main:
+            if pid == self._main:
                 self._take_end(status)
 
     def _take_end(self, status: int) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 
+from hai_client.linux.processes import end_with_parent
 from hai_client.rank.__main__ import start
-from hai_client.rank.processes import end_with_parent
 
 if __name__ == "__main__":
     # On a cluster a supervisor outlives the service; here it must end when the rehearsal is killed.

@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hai_client.rank.judging import ELSEWHERE, FileFacts, is_below, is_database, is_text, over_time, why_not
-from hai_client.rank.times import seconds_of
+from hai_client.rank.evidence.judging import ELSEWHERE, FileFacts, is_below, is_database, is_text, over_time, why_not
+from hai_client.rank.shared.times import seconds_of
 from hai_client.rehearsal.facts import First, SeenCheckpoint
 
 TYPE_CHECKING = False
@@ -27,9 +27,9 @@ SAVE_S = 1.0
 class RehearsalEvidence:
     """The files and reports of the first run.
 
-    `hai_client.rank.judging` says which of the files that the first run wrote are checkpoints, as on the platform. A
-    file elsewhere that has not the name of one counts if the second run reads it and the first run wrote it after the
-    notice, or twice: data that was downloaded once is no checkpoint.
+    `hai_client.rank.evidence.judging` says which of the files that the first run wrote are checkpoints, as on the
+    platform. A file elsewhere that has not the name of one counts if the second run reads it and the first run wrote
+    it after the notice, or twice: data that was downloaded once is no checkpoint.
     """
 
     def __init__(self, plan: RehearsalPlan, files: FolderWatcher, reports: list[tuple[float, dict[str, Any]]]) -> None:

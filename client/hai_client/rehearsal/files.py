@@ -14,8 +14,8 @@ import struct
 import threading
 import time
 
-from hai_client.rank.judging import PROGRAM_FOLDERS
-from hai_client.rank.sweep import Found, seen
+from hai_client.rank.evidence.judging import PROGRAM_FOLDERS
+from hai_client.rank.evidence.sweep import Found, seen
 
 ACCESS, CLOSE_WRITE, CLOSE_NOWRITE = 0x1, 0x8, 0x10
 MOVED_TO, CREATE, OVERFLOW, ISDIR = 0x80, 0x100, 0x4000, 0x40000000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 
-from hai_client.rank.catching import read_masks
-from hai_client.rank.processes import read_table
-from hai_client.rank.workers import workers_of
+from hai_client.linux.catching import read_masks
+from hai_client.linux.processes import read_table
+from hai_client.rank.notices.workers import workers_of
 
 #: The signals that a profile or `--signal` may send.
 ASKED = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)

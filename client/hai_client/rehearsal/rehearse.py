@@ -9,8 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from hai_client.rank.signals import is_as_asked
-from hai_client.rank.times import rfc3339, seconds_of
+from hai_client.rank.notices.signals import is_as_asked
+from hai_client.rank.shared.times import rfc3339, seconds_of
 from hai_client.rehearsal.evidence import RehearsalEvidence, resumed_from
 from hai_client.rehearsal.facts import First, RehearsalFacts, Second
 from hai_client.rehearsal.files import FolderWatcher

@@ -13,9 +13,10 @@ import sys
 import time
 from pathlib import Path
 
-from hai_client.rank.environment import RankContext, Run, rank_environment
-from hai_client.rank.judging import looks_like_checkpoint
-from hai_client.rank.processes import descendants, read_table
+from hai_client.launching.starting import slurm_commands
+from hai_client.linux.processes import descendants, read_table
+from hai_client.rank.evidence.judging import looks_like_checkpoint
+from hai_client.rank.starting.environment import RankContext, Run, rank_environment
 from hai_client.rehearsal.service import LocalService
 
 TYPE_CHECKING = False
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from hai_client.rehearsal.plan import RehearsalPlan
 
-SHIMS = Path(__file__).parents[1] / "shims"
 _PART = re.compile(r"([0-9]{20})\.log")
 
 
@@ -94,7 +94,7 @@ class RehearsalRun:
             **({} if state is None else {"HAI_STATE": state}),
         }
         env = rank_environment(
-            {**plan.env, **own}, run, context, home=str(Path.home()), path_first=(), shims=str(SHIMS)
+            {**plan.env, **own}, run, context, home=str(Path.home()), path_first=(), slurm=slurm_commands()
         )
         return {
             "schema": 1,

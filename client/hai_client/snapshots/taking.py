@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Callable, NamedTuple, Protocol, Sequence
 
 from hai_client.errors import HaiError, Invalid
+from hai_client.quantity import amount
 from hai_client.snapshots import manifest
-from hai_client.snapshots.amounts import amount
 from hai_client.snapshots.git import GitQuestions
 from hai_client.snapshots.manifest import LINK, Entry
 from hai_client.snapshots.packing import PIECE_BYTES, Packer

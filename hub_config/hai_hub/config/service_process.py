@@ -18,7 +18,7 @@ from typing import Any
 from jupyterhub.services import service as hub_service
 from traitlets import Integer
 
-from hai_client.rank.processes import end_with_parent
+from hai_client.linux.processes import end_with_parent
 
 
 def before_exec(log: Path | None) -> Callable[[], None]:

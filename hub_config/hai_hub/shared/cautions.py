@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hai_client.rank.identity import USERNAME, NoAccount, find_account
+from hai_client.linux.identity import USERNAME, NoAccount, find_account
 
 OTHERS: Final = (
     "All users of this platform run as one Unix user: their tasks can read one another's files and the platform's "

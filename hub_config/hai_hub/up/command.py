@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from hai_client.errors import HaiError
 from hai_client.http import Transport
-from hai_client.rank.processes import become_subreaper
+from hai_client.linux.processes import become_subreaper
 from hai_client.settings import Settings
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.services import can_be_apart, loop_environment, service_command, service_environment

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NoReturn
 
-from hai_client.rank.identity import USERNAME
+from hai_client.linux.identity import USERNAME
 from hai_hub.config.addresses import AddressError, HubAddresses, addresses_of
 from hai_hub.config.overrides import read_overrides
 from hai_hub.shared.errors import wrong_input

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from hai_client.rank.processes import (
+from hai_client.linux.processes import (
     descendants,
     end_with_parent,
     fingerprint,

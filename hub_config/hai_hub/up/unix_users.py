@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import hai_client
-from hai_client.rank.identity import NoAccount, closed_folder, find_account, lacking_rights
+from hai_client.linux.identity import NoAccount, closed_folder, find_account, lacking_rights
 from hai_hub.shared.errors import wrong_input
 
 #: The state folder unless `--state-dir` names another; users' own files are beside it, in `/var/lib/hai-users`.

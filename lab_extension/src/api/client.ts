@@ -3,7 +3,7 @@
 import { AdminApi, type IAdminApi } from './admin';
 import type { ISnapshotTaken, ISubmitDefaults } from './extension';
 import { NotificationsApi, type INotificationsApi } from './notifications';
-import { Operations, type IOperations, type ITaskFilter } from './operations';
+import { Operations, type IOperations, type ITaskFilter, type TaskAction } from './operations';
 import { requestEvents, requestJson } from './request';
 import type { IServerEvent } from './sse';
 import type {
@@ -35,9 +35,6 @@ import type { ITransport } from './transport';
 
 /** Which of the two a task can run in. */
 export type EnvironmentKind = IEnvironment['kind'];
-
-/** What can be done to a task with one word. */
-export type TaskAction = 'stop' | 'suspend' | 'resume' | 'hold';
 
 export interface ITaskQuery extends ITaskFilter {
   /** For admins: a user's name, or `*` for all. */

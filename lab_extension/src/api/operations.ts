@@ -1,6 +1,5 @@
 /** What Studio's pages ask of the platform, and do to nodes and to many tasks. */
 
-import type { TaskAction } from './client';
 import { requestJson } from './request';
 import type { ITransport } from './transport';
 import type {
@@ -12,6 +11,9 @@ import type {
   ITaskDetail,
   PriorityChoice
 } from './types';
+
+/** What can be done to a task with one word. */
+export type TaskAction = 'stop' | 'suspend' | 'resume' | 'hold';
 
 /** What an admin can do to a node with one word. */
 export type NodeAction = 'cordon' | 'drain' | 'uncordon';

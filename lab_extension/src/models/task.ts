@@ -1,6 +1,7 @@
 /** One task with its runs, what would let it start, and what was decided on it. */
 
-import type { IApi, TaskAction } from '../api/client';
+import type { IApi } from '../api/client';
+import type { TaskAction } from '../api/operations';
 import type { IDecision, IEvent, ITaskDetail, IWhatIf, PriorityChoice } from '../api/types';
 import { isWaiting } from '../text/words';
 import { curvesOf, type ICurve } from './curves';

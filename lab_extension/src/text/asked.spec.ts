@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { aTask } from '../testing/fakes';
-import { askedFacts, readAsked, typedAsked, type IAskedField, type Said } from './asked';
+import { askedFacts, readAsked, typedAsked } from './asked';
+import type { IAskedField, Said } from './askedField';
 
 function aField(kind: IAskedField['kind'], given: Partial<IAskedField> = {}): IAskedField {
   return {

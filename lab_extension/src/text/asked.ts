@@ -1,25 +1,11 @@
 /** Fields of a task that need nothing but their definition: what is typed for them, and how they are shown. Pure functions. */
 
 import type { ITaskDetail } from '../api/types';
+import type { IAskedField, Said } from './askedField';
 import { ASKED_FIELDS } from './askedFields';
 import { parseDuration } from './commandLine';
 import { duration } from './format';
 import { trans } from './translate';
-
-export type Said = number | boolean | string | null;
-
-export interface IAskedField {
-  /** Its name on the wire. */
-  name: string;
-  kind: 'number' | 'length' | 'flag' | 'text' | 'word';
-  /** What it can be, for `word`. */
-  words: readonly string[];
-  least: number | null;
-  most: number | null;
-  default: Said;
-  label: () => string;
-  help: () => string;
-}
 
 export type AskedName = (typeof ASKED_FIELDS)[number]['name'];
 

@@ -1,6 +1,6 @@
 /** Fields of a submission that are asked for, and shown, by their definition alone. Written by `make reference` from the models of the service: change those, not this. */
 
-import type { IAskedField } from './asked';
+import type { IAskedField } from './askedField';
 import { trans } from './translate';
 
 /** The fields of `ITaskSubmit`. */

@@ -21,7 +21,7 @@ _ZERO = timedelta(0)
 #: Exit status of ranks that are ended: SIGTERM.
 _ENDED = 143
 #: How long a checkpoint must be unchanged before a job that cannot hear a notice is ended, as the supervisor has it
-#: (`hai_client.rank.complete`): as a rule, and on a single node where this run has saved in the same way before.
+#: (`rank/evidence/complete.py`): as a rule, and on a single node where this run has saved in the same way before.
 _QUIET = timedelta(seconds=2)
 _SHORT = timedelta(seconds=0.3)
 

@@ -20,7 +20,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Final
 
-from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl
+from hai_client.linux.processes import PR_SET_PDEATHSIG, prctl
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.ports.errors import Absent, Temporary

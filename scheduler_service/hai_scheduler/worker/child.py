@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from hai_client.rank.processes import end_with_parent
+from hai_client.linux.processes import end_with_parent
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.worker.frames import pack, read_frame
 

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from hai_client.rank.identity import Account
+from hai_client.linux.identity import Account
 
 #: Names that haienv accepts. Others have no environments, and a `:` would cut JUPYTER_PATH.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")

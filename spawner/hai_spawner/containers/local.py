@@ -13,8 +13,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
-import hai_client
-from hai_client.rank.processes import fingerprint
+from hai_client.launching.starting import slurm_commands
+from hai_client.linux.processes import fingerprint
 from hai_spawner.containers.haienv_paths import make_own_folder
 from hai_spawner.containers.local_settings import LocalSpawnerSettings
 from hai_spawner.containers.mixin import HaiSpawnerMixin
@@ -78,9 +78,9 @@ class HaiLocalSpawner(HaiSpawnerMixin, LocalSpawnerSettings):
         own_bin = str(Path(sys.executable).parent)
         path = env.get("PATH") or os.environ.get("PATH", os.defpath)
         # HAI's versions of Slurm's commands come last on PATH: a real Slurm comes first.
-        slurm = str(Path(str(hai_client.__file__)).parent / "shims")
+        slurm = slurm_commands()
         others = (part for part in path.split(os.pathsep) if part not in (own_bin, slurm))
-        env["PATH"] = os.pathsep.join([own_bin, *others, slurm])
+        env["PATH"] = os.pathsep.join(filter(None, (own_bin, *others, slurm)))
         config = env.get("JUPYTER_CONFIG_PATH")
         env["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, (str(JUPYTER_CONFIG), config)))
         if self._size is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from jupyterhub.spawner import SimpleLocalProcessSpawner
 from traitlets import Integer, List, Unicode, default
 
-from hai_client.rank.identity import Account, NoAccount, find_account
+from hai_client.linux.identity import Account, NoAccount, find_account
 from hai_spawner.containers.menu import Refusal, Why
 from hai_spawner.containers.naming import file_name
 

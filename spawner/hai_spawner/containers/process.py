@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from hai_client.rank.identity import Account, become
+from hai_client.linux.identity import Account, become
 
 
 def before_exec(home: Path, account: Account | None = None) -> Callable[[], None]:

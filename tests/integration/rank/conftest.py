@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from hai_client.archive import build
-from hai_client.rank.processes import read_environment, read_table, send
+from hai_client.linux.processes import read_environment, read_table, send
 from kit import disks
 from kit.ports import free_port
 from kit.waiting import wait_for

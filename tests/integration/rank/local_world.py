@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.rank.processes import read_environment, read_table
+from hai_client.linux.processes import read_environment, read_table
 from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.settings import LocalSettings

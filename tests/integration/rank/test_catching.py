@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from hai_client.rank.catching import best_signal, read_masks
+from hai_client.linux.catching import best_signal, read_masks
 
 SIGWAIT = """
 import signal, sys

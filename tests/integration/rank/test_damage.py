@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.rank.processes import children_of, read_table
+from hai_client.linux.processes import children_of, read_table
 from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.runs import LocalRank
 from hai_scheduler.core.model.ids import RunId, TaskId
@@ -87,7 +87,7 @@ def cut_the_power(world: World) -> None:
 
 
 def neighbours(pid: int, world: World) -> bool:
-    from hai_client.rank.processes import read_environment
+    from hai_client.linux.processes import read_environment
 
     return read_environment(pid).get(b"HAI_RUN_ID") == NEIGHBOUR.encode()
 

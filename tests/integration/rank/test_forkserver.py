@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.profiling import kineto
+from hai_client.linux.processes import read_arguments, read_environment, read_process, read_table
 from hai_client.rank.forkserver import CommandLine, Unusable
-from hai_client.rank.processes import read_arguments, read_environment, read_process, read_table
+from hai_client.rank.profiling import kineto
 from hai_scheduler.adapters.local import starting
 from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.starting import Forked, KeeperChild, Starter

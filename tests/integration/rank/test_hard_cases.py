@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.processes import children_of, read_arguments, read_table
+from hai_client.linux.processes import children_of, read_arguments, read_table
 from hai_scheduler.adapters.local.runs import OVERDUE_S
 from hai_scheduler.core.model.run import RankState
 from integration.rank.test_local_cluster import RUN, World, world  # noqa: F401  a fixture

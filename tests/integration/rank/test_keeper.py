@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.processes import read_arguments, read_process, read_table
+from hai_client.linux.processes import read_arguments, read_process, read_table
 from kit.waiting import wait_for
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.rank.processes import read_process, read_table
+from hai_client.linux.processes import read_process, read_table
 from hai_scheduler.adapters.local import folders
 from hai_scheduler.adapters.local.runs import LocalRank
 from hai_scheduler.core.model.ids import RunId, TaskId

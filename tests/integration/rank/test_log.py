@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.logs import MAX_STATE, LogWriter
-from hai_client.rank.marks import unlike_ours
-from hai_client.rank.splitter import MARK, MAX_LINE
+from hai_client.rank.records.logs import MAX_STATE, LogWriter
+from hai_client.rank.records.marks import unlike_ours
+from hai_client.rank.records.splitter import MARK, MAX_LINE
 from hai_scheduler.adapters.shared.log_parts import read_log
 from kit.waiting import wait_for
 

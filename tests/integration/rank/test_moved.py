@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.address import Address
-from hai_client.rank.api import RankApi, Unreachable
+from hai_client.rank.shared.address import Address
+from hai_client.rank.shared.api import RankApi, Unreachable
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, announce
 from kit.waiting import wait_for
 
@@ -128,7 +128,7 @@ def test_a_damaged_file_counts_as_none(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_call_that_waits_is_not_broken_off_when_another_one_fails(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("hai_client.rank.api.LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr("hai_client.rank.shared.api.LOOK_EVERY_S", 0.02)
     asked = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

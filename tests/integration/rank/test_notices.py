@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from hai_client.rank.processes import read_program
-from hai_client.rank.times import rfc3339
+from hai_client.linux.processes import read_program
+from hai_client.rank.shared.times import rfc3339
 from kit.waiting import wait_for
 
 #: A job that prints which signal came, then goes on.
@@ -330,12 +330,12 @@ def test_a_node_is_done_when_the_last_of_its_workers_is(bench, service) -> None:
 
 
 def test_scontrol_requeue_is_done_for_every_rank(bench, service) -> None:
-    from hai_scheduler.adapters.local.environment import shim_folder
+    from hai_client.launching.starting import slurm_commands
 
     bench.start(
         "sh",
         "-c",
-        f"PATH={shim_folder()}:$PATH; trap 'scontrol requeue $SLURM_JOB_ID' USR1; echo up; "
+        f"PATH={slurm_commands()}:$PATH; trap 'scontrol requeue $SLURM_JOB_ID' USR1; echo up; "
         "scontrol show hostnames; while :; do sleep 0.05; done",
         profile="slurm",
         env={"SLURM_JOB_ID": "41", "SLURM_NODELIST": "node-1,node-2"},

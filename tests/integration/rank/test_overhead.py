@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.complete import QUIET_S
-from hai_client.rank.processes import read_table
+from hai_client.linux.processes import read_table
+from hai_client.rank.evidence.complete import QUIET_S
 from kit.waiting import wait_for
 
 LONG_S = 300

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank import records
+from hai_client.rank.records import rank_records as records
 from hai_scheduler.adapters.local import rights
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.errors import Temporary

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 
 import pytest
 
-from hai_client.rank.processes import read_arguments, read_program
+from hai_client.linux.processes import read_arguments, read_program
 from kit.waiting import wait_for
 
 LONG_S = 300
 SHELLS = [name for name in ("bash", "dash", "zsh", "ksh") if shutil.which(name)]
+#: They run an EXIT trap when SIGTERM ends them, too.
+RUN_EXIT_TRAPS = ("bash", "ksh")
 STAGES = """
 "$PYTHON" stage.py one
 "$PYTHON" stage.py two
@@ -84,31 +85,29 @@ def test_nor_after_a_stage_that_polls(bench, service) -> None:
 
 #: A stage that ends by itself when the test says so.
 WAITS = "import os, sys, time\nprint(sys.argv[1], 'up', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
-#: Scripts whose next stage would first of all write the file `began`.
+#: Scripts whose next stage would hold the nodes until the end of the notice.
 NEXT = {
-    "line": '"$PYTHON" stage.py one\ntouch began\n',
-    "last": '"$PYTHON" stage.py one\nexec touch began\n',
-    "and": '"$PYTHON" stage.py one && touch began\n',
-    "pipe": '"$PYTHON" stage.py one | cat\ncat < /dev/null | tee began\n',
-    "loop": 'for each in one two; do "$PYTHON" stage.py one; touch began; done\n',
-    "subshell": '( "$PYTHON" stage.py one; touch began ); touch began\n',
-    "inner": "sh -c '\"$PYTHON\" stage.py one; touch began'\ntouch began\n",
-    "inner ends": "sh -c '\"$PYTHON\" stage.py one; true'\ntouch began\n",
-    "taken": 'result=$("$PYTHON" stage.py one)\ntouch began\n',
-    "cleaned": 'trap "touch cleaned" EXIT\n"$PYTHON" stage.py one\ntouch began\n',
-    "beside": 'sleep 600 &\n"$PYTHON" stage.py one\ntouch began\n',
-    "behind": '"$PYTHON" stage.py one &\nwait $!\ntouch began\n',
-    "function": 'next() { touch began; }\n"$PYTHON" stage.py one\nnext\n',
-    "set -e": 'set -e\n"$PYTHON" stage.py one\ntouch began\n',
+    "line": '"$PYTHON" stage.py one\nsleep 600\n',
+    "last": '"$PYTHON" stage.py one\nexec sleep 600\n',
+    "and": '"$PYTHON" stage.py one && sleep 600\n',
+    "pipe": '"$PYTHON" stage.py one | cat\nsleep 600 | tee output\n',
+    "loop": 'for each in one two; do "$PYTHON" stage.py one; sleep 600; done\n',
+    "subshell": '( "$PYTHON" stage.py one; sleep 600 ); sleep 600\n',
+    "inner": "sh -c '\"$PYTHON\" stage.py one; sleep 600'\nsleep 600\n",
+    "inner ends": "sh -c '\"$PYTHON\" stage.py one; true'\nsleep 600\n",
+    "taken": 'result=$("$PYTHON" stage.py one)\nsleep 600\n',
+    "cleaned": 'trap "touch cleaned" EXIT\n"$PYTHON" stage.py one\nsleep 600\n',
+    "behind": '"$PYTHON" stage.py one &\nwait $!\nsleep 600\n',
+    "function": 'next() { sleep 600; }\n"$PYTHON" stage.py one\nnext\n',
+    "set -e": 'set -e\n"$PYTHON" stage.py one\nsleep 600\n',
 }
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("text", NEXT.values(), ids=NEXT)
-def test_nor_after_a_stage_that_comes_to_its_end_untold(bench, service, text, shell) -> None:
+def test_nor_does_it_stay_after_a_stage_that_comes_to_its_end_untold(bench, service, text, shell) -> None:
     """No process was told: a shell whose last command has ended by itself may end by itself too."""
-    patience = 1 if "sleep" in text else LONG_S
-    script(bench, text, WAITS, shell, profile="auto", patience_s=patience)
+    script(bench, text, WAITS, shell, profile="auto", patience_s=LONG_S)
     wait_for("the first process", lambda: "up" in bench.log() or bench.processes())
     wait_for(
         "the stage to run", lambda: any("stage.py" in word for pid in bench.processes() for word in read_arguments(pid))
@@ -117,36 +116,13 @@ def test_nor_after_a_stage_that_comes_to_its_end_untold(bench, service, text, sh
     wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
     (bench.folder / "go").touch()
     status = bench.wait()
-    assert not (bench.folder / "began").exists()
     assert (status["exit_code"], status["signalled"]) == (143, True)
-    assert (bench.folder / "cleaned").exists() == ("cleaned" in text and shell in ("bash", "zsh", "ksh"))
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_not_even_one_of_thirty(bench, service, shell) -> None:
-    """Each stage reads a pipe until its end, so stages end and begin as quickly as possible."""
-    rounds = range(30)
-    lines = "".join(f"( cat gate.{number}; touch began.{number} ) &\n" for number in rounds)
-    script(bench, lines + "wait\n", "", shell, profile="auto", patience_s=LONG_S)
-    for number in rounds:
-        os.mkfifo(bench.folder / f"gate.{number}")
-    # Opening a pipe for writing waits until a reader has opened it.
-    gates = [os.open(bench.folder / f"gate.{number}", os.O_WRONLY) for number in rounds]
-    wait_for(
-        "a `cat` for each round", lambda: sum(read_program(pid) == "cat" for pid in bench.processes()) == len(rounds)
-    )
-    service.notify()
-    wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
-    for gate in gates:
-        os.close(gate)
-    status = bench.wait()
-    assert list(bench.folder.glob("began.*")) == []
-    assert (status["exit_code"], status["signalled"]) == (143, True)
+    assert (bench.folder / "cleaned").exists() == ("cleaned" in text and shell in RUN_EXIT_TRAPS)
 
 
 def test_a_stage_waits_for_what_still_works_beside_it(bench, service) -> None:
-    """A process in the background is not ended because a next stage would start."""
-    text = '"$PYTHON" stage.py other &\ncat gate\ntouch began\n'
+    """A process in the background is not ended because a next stage has started."""
+    text = '"$PYTHON" stage.py other &\ncat gate\nsleep 600\n'
     script(bench, text, WAITS + "print('saved', flush=True)\n", profile="auto", patience_s=LONG_S)
     os.mkfifo(bench.folder / "gate")
     gate = os.open(bench.folder / "gate", os.O_WRONLY)
@@ -154,11 +130,27 @@ def test_a_stage_waits_for_what_still_works_beside_it(bench, service) -> None:
     service.notify()
     wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
     os.close(gate)
-    wait_for("every `cat` to end", lambda: not any(read_program(pid) == "cat" for pid in bench.processes()))
+    wait_for("the next stage", lambda: any(read_program(pid) == "sleep" for pid in bench.processes()))
     (bench.folder / "go").touch()
-    bench.wait()
+    status = bench.wait()
     assert "saved" in bench.lines()
-    assert not (bench.folder / "began").exists()
+    assert (status["exit_code"], status["signalled"]) == (143, True)
+
+
+def test_what_a_shell_became_goes_on_above_what_the_shell_had_started(bench, service) -> None:
+    text = '"$PYTHON" stage.py other &\ncat gate\nexec "$PYTHON" stage.py last\n'
+    script(bench, text, WAITS + "print(sys.argv[1], 'saved', flush=True)\n", profile="auto", patience_s=LONG_S)
+    os.mkfifo(bench.folder / "gate")
+    gate = os.open(bench.folder / "gate", os.O_WRONLY)
+    bench.printed("other up")
+    service.notify()
+    wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
+    os.close(gate)
+    bench.printed("last up")
+    (bench.folder / "go").touch()
+    status = bench.wait()
+    assert {"other saved", "last saved"} <= set(bench.lines())
+    assert status["exit_code"] == 0
 
 
 def test_a_stage_starts_helpers_of_its_own_after_the_notice(bench, service) -> None:
@@ -195,46 +187,18 @@ def test_what_a_script_does_at_its_end_may_need_a_shell_of_its_own(bench, servic
     assert (bench.folder / "cleaned").read_text()
 
 
-def test_nor_before_the_signal_of_its_own_that_a_task_is_to_get_later(bench, service) -> None:
-    script(bench, NEXT["line"], WAITS, profile="sigterm", signal="USR1", signal_before_s=1)
+def test_a_stage_that_begins_before_the_signal_of_its_task_is_due_gets_it_then(bench, service) -> None:
+    text = '"$PYTHON" stage.py one\n"$PYTHON" told.py two\n"$PYTHON" told.py three\n'
+    script(bench, text, WAITS, profile="sigterm", signal="USR1", signal_before_s=1)
+    (bench.folder / "told.py").write_text(HANDLER.replace("SIGTERM", "SIGUSR1"))
     bench.printed("one up")
     service.notify()
     wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
     (bench.folder / "go").touch()
+    bench.printed("two up")
+    service.notify(2, deadline="2026-01-01T00:00:00Z")
     bench.wait()
-    assert not (bench.folder / "began").exists()
-
-
-#: A debugger that traces a process, and does not disturb it.
-DEBUGGER = """
-import os, signal, sys
-from hai_client.rank import births
-assert births._ptrace(births._SEIZE, int(sys.argv[1]))
-print("attached", flush=True)
-while True:
-    pid, status = os.waitpid(-1, 0)
-    if not os.WIFSTOPPED(status):
-        break
-    event, number = status >> 16, os.WSTOPSIG(status)
-    births._ptrace(births._LISTEN if event and number == signal.SIGSTOP else births._CONT, pid, 0 if event else number)
-"""
-
-
-def test_what_a_debugger_keeps_from_being_held_is_ended_when_it_is_seen(bench, service) -> None:
-    waits = WAITS.replace("not os.path.exists('go')", "not os.path.exists('go') or sys.argv[1] != 'one'")
-    script(bench, STAGES, waits, profile="auto", patience_s=LONG_S)
-    bench.printed("one up")
-    words = [sys.executable, "-c", DEBUGGER, str(bench.status()["pid"])]
-    with subprocess.Popen(words, stdout=subprocess.PIPE) as debugger:
-        assert debugger.stdout is not None
-        assert debugger.stdout.readline() == b"attached\n"
-        service.notify()
-        wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
-        (bench.folder / "go").touch()
-        status = bench.wait()
-    assert debugger.returncode == 0
-    assert "three up" not in bench.lines()
-    assert (status["exit_code"], status["signalled"]) == (143, True)
+    assert bench.lines() == ["one up", "two up", "two told"]
 
 
 def test_a_script_whose_last_stage_comes_to_its_end_has_come_to_its_own(bench, service) -> None:

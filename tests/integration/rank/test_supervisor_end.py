@@ -47,7 +47,7 @@ def test_what_forks_changes_its_session_and_ignores_signals_is_gone_in_the_end(b
 
 def test_a_process_without_any_environment_does_not_escape(bench) -> None:
     bench.run("sh", "-c", "env -i setsid sleep 3599 & sleep 0.1")
-    from hai_client.rank.processes import read_arguments, read_table
+    from hai_client.linux.processes import read_arguments, read_table
 
     assert not [pid for pid in read_table() if read_arguments(pid) == ["sleep", "3599"]]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.rank.processes import read_environment, read_table
+from hai_client.linux.processes import read_environment, read_table
 
 #: Counts, and keeps the count as it is told to by what is put in its place.
 COUNT = """

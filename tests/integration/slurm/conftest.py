@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-import hai_client
-from hai_client.rank.environment import RankContext, Run, rank_environment
-from hai_client.slurm.starting import launching
-from hai_client.slurm.variables import loopbacks
+import hai_slurm
+from hai_client.launching.starting import launching, own_shims
+from hai_client.launching.variables import loopbacks
+from hai_client.rank.starting.environment import RankContext, Run, rank_environment
 from kit.waiting import wait_for
 
-SHIMS = str(Path(hai_client.__file__).parent / "shims")
+SHIMS = str(Path(hai_slurm.__file__).parent / "shims")
 LIMIT_S = 60.0
 
 
@@ -52,7 +52,7 @@ class Ranks:
         )
         first = [str(Path(sys.executable).parent)]
         task = {"HAI_TASK_NAME": "n", "HAI_USER": "alice", "HAI_RESTARTS": "0", **given}
-        return rank_environment(task, self.run, seat, home=str(self.root), path_first=first, shims=SHIMS)
+        return rank_environment(task, self.run, seat, home=str(self.root), path_first=first, slurm=SHIMS)
 
     def start(self, rank: int, words: Sequence[str], **given: str) -> subprocess.Popen[str]:
         """Start a rank as its supervisor does: in a session of its own."""
@@ -70,7 +70,7 @@ class Ranks:
 
     def launch(self, *command: str, each: int, **given: str) -> list[subprocess.Popen[str]]:
         """Start the launcher on every node."""
-        return [self.start(rank, launching(SHIMS, each, command), **given) for rank in range(self.nodes)]
+        return [self.start(rank, launching(own_shims(), each, command), **given) for rank in range(self.nodes)]
 
     def batch(self, script: str, *options: str, **given: str) -> list[subprocess.Popen[str]]:
         """Start a batch job: rank 0 runs the script."""

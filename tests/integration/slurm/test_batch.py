@@ -6,7 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
-from hai_client.slurm import wire
+from hai_slurm.tasks import wire
 from integration.slurm.conftest import SHIMS, ended, lines_of
 from integration.slurm.test_launcher import EARS
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.processes import read_table
-from hai_client.rank.workers import workers_of
-from hai_client.slurm.starting import starting
-from integration.slurm.conftest import SHIMS, ended, lines_of
+from hai_client.launching.starting import own_shims, starting
+from hai_client.linux.processes import read_table
+from hai_client.rank.notices.workers import workers_of
+from integration.slurm.conftest import ended, lines_of
 
 EARS = """
 import os, signal, sys, time
@@ -169,11 +169,11 @@ def test_a_command_that_runs_once_is_told_as_well(ranks) -> None:
     gang = ranks(1, profile="auto")
     env = gang.environment(0, HAI_PROVIDE="mpi")
     words = starting(
-        SHIMS, ["sh", "-c", "cat $HAI_HOSTFILE; echo ${TF_CONFIG:-none}; exit 3"], env, ranks_per_node=None
+        own_shims(), ["sh", "-c", "cat $HAI_HOSTFILE; echo ${TF_CONFIG:-none}; exit 3"], env, ranks_per_node=None
     )
     assert ended(gang.start(0, words, HAI_PROVIDE="mpi")) == (3, "127.0.0.1 slots=2\nnone\n")
-    assert starting(SHIMS, ["true"], gang.environment(0), ranks_per_node=None) == ["true"]
-    words = starting(SHIMS, ["no-such-program"], env, ranks_per_node=None)
+    assert starting(own_shims(), ["true"], gang.environment(0), ranks_per_node=None) == ["true"]
+    words = starting(own_shims(), ["no-such-program"], env, ranks_per_node=None)
     code, printed = ended(gang.start(0, words, HAI_PROVIDE="tf"))
     assert (code, printed) == (
         127,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.identity import Account
+from hai_client.linux.identity import Account
 from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
 from hai_scheduler.ports.snapshots import SnapshotFault
 from kit.code_folders import Code, sha

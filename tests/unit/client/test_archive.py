@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -11,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+import hai_client
+import hai_slurm
 from hai_client.archive import MAIN, build, main
 from hai_client.rank.pod import SHIMS
 
-PACKAGE = Path(build.__code__.co_filename).parent
+PACKAGES = [Path(hai_client.__file__).parent, Path(hai_slurm.__file__).parent]
 
 
 @pytest.fixture(scope="module")
@@ -28,19 +31,13 @@ def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-I", *words], env=env, capture_output=True, text=True, check=False)
 
 
-def test_the_same_package_makes_the_same_bytes(archive: Path, tmp_path: Path) -> None:
-    for path in PACKAGE.rglob("*.py"):
-        copy = tmp_path / "hai_client" / path.relative_to(PACKAGE)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(path.read_bytes())
-        os.utime(copy, (time.time() - 5e7,) * 2)
-    (tmp_path / "hai_client" / "shims").mkdir()
-    for name in SHIMS:
-        (tmp_path / "hai_client" / "shims" / name).write_bytes((PACKAGE / "shims" / name).read_bytes())
-    for other in [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")]:
-        copy = tmp_path / "hai_client" / other.relative_to(PACKAGE)
-        copy.write_bytes(other.read_bytes())
-    build(tmp_path / "other.pyz", tmp_path / "hai_client")
+def test_the_same_packages_make_the_same_bytes(archive: Path, tmp_path: Path) -> None:
+    copies = [tmp_path / package.name for package in PACKAGES]
+    for package, copy in zip(PACKAGES, copies, strict=True):
+        shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        for path in copy.rglob("*"):
+            os.utime(path, (time.time() - 5e7,) * 2)
+    build(tmp_path / "other.pyz", copies)
     assert (tmp_path / "other.pyz").read_bytes() == archive.read_bytes()
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["other.pyz"]
 
@@ -52,7 +49,8 @@ def test_its_entry_point_can_be_read_without_zlib_and_it_holds_nothing_that_was_
     assert stored == ["__main__.py"]
     assert "__main__.py" in names
     assert "hai_client/job.py" in names
-    assert {f"hai_client/shims/{name}" for name in SHIMS} == {name for name in names if "/shims/" in name}
+    shims = {f"{package}/shims/{name}" for package, shims in SHIMS.items() for name in shims}
+    assert shims == {name for name in names if "/shims/" in name}
     assert not [name for name in names if "__pycache__" in name]
 
 

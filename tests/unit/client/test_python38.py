@@ -1,4 +1,4 @@
-"""The client runs on Python 3.8, and on those after it: any image and laptop has one of them."""
+"""The client and Slurm's commands run on Python 3.8, and on those after it: any image and laptop has one of them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ from pathlib import Path
 import pytest
 
 import hai_client
+import hai_slurm
 from kit.interpreters import interpreter
 
-CLIENT = Path(hai_client.__file__).parent
-NAMES = [*(str(path.relative_to(CLIENT)) for path in sorted(CLIENT.rglob("*.py"))), "shims/scontrol", "shims/srun"]
+#: The folders that have the packages.
+HOMES = {package.__name__: Path(package.__file__).parents[1] for package in (hai_client, hai_slurm)}
+NAMES = [
+    *(str(path.relative_to(home)) for name, home in HOMES.items() for path in sorted((home / name).rglob("*.py"))),
+    "hai_client/shims/hai-launch",
+    "hai_slurm/shims/srun",
+]
 #: They import their framework, which is not here.
-CALLBACKS = {"lightning.py", "mlflow.py", "transformers.py"}
+CALLBACKS = {f"hai_client/{name}.py" for name in ("lightning", "mlflow", "transformers")}
 #: It chooses by version what it uses.
-CHOOSES = {"backports.py"}
+CHOOSES = {"hai_client/backports.py"}
 
 #: Names of the standard library that came after 3.8, as they are written where they are used.
 NEWER = {
@@ -49,7 +55,8 @@ GENERIC = {"dict", "list", "set", "frozenset", "tuple", "type", "deque", "Callab
 
 
 def tree_of(name: str) -> ast.Module:
-    return ast.parse((CLIENT / name).read_text(encoding="utf-8"), filename=name, feature_version=(3, 8))
+    path = HOMES[name.partition("/")[0]] / name
+    return ast.parse(path.read_text(encoding="utf-8"), filename=name, feature_version=(3, 8))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -89,12 +96,11 @@ def test_the_search_itself_finds_what_it_should(code: str, found: list[str]) -> 
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13"])
 def test_a_real_python_of_that_version_imports_all_of_it(version: str) -> None:
-    modules = [
-        f"hai_client.{name[:-3].replace('/', '.')}" for name in NAMES if name.endswith(".py") and name not in CALLBACKS
-    ]
+    modules = [name[:-3].replace("/", ".") for name in NAMES if name.endswith(".py") and name not in CALLBACKS]
     modules = [name.replace(".__init__", "") for name in modules if "__main__" not in name and "child" not in name]
     code = f"import sys, {', '.join(modules)}; print('%d.%d' % sys.version_info[:2])"
-    env = {"PYTHONPATH": str(CLIENT.parent), "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.environ["PATH"]}
+    homes = os.pathsep.join(map(str, HOMES.values()))
+    env = {"PYTHONPATH": homes, "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.environ["PATH"]}
     command = [interpreter(version), "-W", "error", "-c", code]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == (f"{version}\n", "")

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from hai_client.quantity import count_of, format_bytes, format_count, mebibytes, parse_quantity, thousandths
+from hai_client.quantity import amount, count_of, format_bytes, format_count, mebibytes, parse_quantity, thousandths
 
 
 @pytest.mark.parametrize(
@@ -48,5 +48,13 @@ def test_amounts_are_written_rounded_down() -> None:
 
 
 def test_bytes_are_shown_with_the_largest_unit() -> None:
-    assert [format_bytes(Decimal(amount)) for amount in (512, 2**30, 3 * 2**29)] == ["512 B", "1 GiB", "1.5 GiB"]
-    assert [format_count(Decimal(amount)) for amount in ("2", "0.5")] == ["2", "0.5"]
+    assert [format_bytes(Decimal(text)) for text in (512, 2**30, 3 * 2**29)] == ["512 B", "1 GiB", "1.5 GiB"]
+    assert [format_count(Decimal(text)) for text in ("2", "0.5")] == ["2", "0.5"]
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0 B"), (999, "999 B"), (14_000, "14 kB"), (1_230, "1.2 kB"), (999_900, "1.0 MB"), (41 * 10**9, "41 GB")],
+)
+def test_sizes_are_written_as_people_write_them(size: int, text: str) -> None:
+    assert amount(size) == text

@@ -14,7 +14,7 @@ from hai_client.backports import dataclass, without_prefix
 from hai_client.cli.shared.context import Context
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
-from hai_client.slurm.provide import KINDS
+from hai_client.launching.provide import KINDS
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DASHES = ("--", "++")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from hai_client import settings
 from hai_client.errors import Invalid
-from hai_client.rank.pythons import VENV
+from hai_client.pythons import VENV
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

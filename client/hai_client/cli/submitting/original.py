@@ -20,7 +20,7 @@ from hai_client.cli.submitting import rehearse, scripts, submit
 from hai_client.errors import Invalid
 from hai_client.names import make_name
 from hai_client.own_python import active
-from hai_client.rank.pythons import programs
+from hai_client.pythons import programs
 
 
 def _python(words: Sequence[str]) -> list[str]:

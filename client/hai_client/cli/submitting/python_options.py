@@ -12,7 +12,7 @@ from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean
 from hai_client.cli.tasks import view
 from hai_client.errors import Invalid
-from hai_client.rank.pythons import VENV, programs
+from hai_client.pythons import VENV, programs
 from hai_client.wire.schema import Haienv
 
 _REMEDY = "--no-venv for the platform's"

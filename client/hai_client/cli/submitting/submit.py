@@ -22,7 +22,7 @@ from hai_client.cli.tasks import forecast
 from hai_client.cli.tasks.follow import follow_to_end
 from hai_client.constants import PROFILES
 from hai_client.errors import Invalid
-from hai_client.slurm.provide import VARIABLE as PROVIDE
+from hai_client.launching.provide import VARIABLE as PROVIDE
 from hai_client.wire.schema import Task, TaskRequest
 
 

@@ -14,9 +14,9 @@ from hai_client.cli.shared import parser as words
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Cell, Column, Output, clean, local, plural
 from hai_client.cli.shared.parser import Command
+from hai_client.cli.tasks.ranked import with_rank
 from hai_client.durations import parse_duration
 from hai_client.errors import Conflict, HaiError, Invalid
-from hai_client.profiling.ranked import with_rank
 from hai_client.quantity import format_bytes
 from hai_client.wire.profiles import Phases, Recording, RecordingPart, RecordingSummary
 

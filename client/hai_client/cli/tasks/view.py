@@ -26,7 +26,7 @@ from hai_client.cli.shared.output import (
 )
 from hai_client.cli.tasks import failing, used
 from hai_client.constants import ENDED_STATES
-from hai_client.snapshots.amounts import amount
+from hai_client.quantity import amount
 from hai_client.wire.schema import (
     CodeSnapshot,
     Haienv,

@@ -1,7 +1,7 @@
 /** What can be done to the chosen tasks, and what became of each. */
 
 import { useState, type JSX } from 'react';
-import type { TaskAction } from '../../api/client';
+import type { TaskAction } from '../../api/operations';
 import type { ITaskSummary } from '../../api/types';
 import { trans } from '../../text/translate';
 import { Icon } from '../icons';

@@ -1,6 +1,6 @@
 /** One action on several tasks: which of them it makes sense for, what is asked before, and what is said after. */
 
-import type { TaskAction } from '../../api/client';
+import type { TaskAction } from '../../api/operations';
 import { MOST, type IOperations } from '../../api/operations';
 import { sentenceOf } from '../../api/request';
 import type { ITaskActionResult, ITaskSummary } from '../../api/types';

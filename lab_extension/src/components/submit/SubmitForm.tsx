@@ -3,7 +3,8 @@
 import { Fragment, useState, type JSX } from 'react';
 import { PRIORITIES, PROFILES } from '../../api/constants';
 import type { IOwnQuota, PriorityChoice, ProfileName } from '../../api/types';
-import type { AskedName, IAskedField } from '../../text/asked';
+import type { AskedName } from '../../text/asked';
+import type { IAskedField } from '../../text/askedField';
 import { ASKED_FIELDS } from '../../text/askedFields';
 import { duration } from '../../text/format';
 import { priorityLabel } from '../../text/words';

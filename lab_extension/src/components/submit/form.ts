@@ -10,7 +10,8 @@ import type {
   PriorityChoice,
   ProfileName
 } from '../../api/types';
-import { readAsked, typedAsked, type AskedName, type Said } from '../../text/asked';
+import { readAsked, typedAsked, type AskedName } from '../../text/asked';
+import type { Said } from '../../text/askedField';
 import { ASKED_DEFAULTS, ASKED_FIELDS } from '../../text/askedFields';
 import { duration } from '../../text/format';
 import { joinCommand, parseDuration, parseEnv, splitCommand } from '../../text/commandLine';

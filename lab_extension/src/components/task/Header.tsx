@@ -1,7 +1,7 @@
 /** The head of a task view: what it is, what it does, why it waits, and what can be done. */
 
 import type { JSX, ReactNode } from 'react';
-import type { TaskAction } from '../../api/client';
+import type { TaskAction } from '../../api/operations';
 import { PRIORITIES } from '../../api/constants';
 import type { ITaskDetail, IWhatIf, PriorityChoice } from '../../api/types';
 import { askedFacts } from '../../text/asked';

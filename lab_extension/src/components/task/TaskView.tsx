@@ -1,7 +1,8 @@
 /** The view of a task: its state, its use, its runs and its log. */
 
 import type { JSX } from 'react';
-import type { IApi, TaskAction } from '../../api/client';
+import type { IApi } from '../../api/client';
+import type { TaskAction } from '../../api/operations';
 import { sentenceOf } from '../../api/request';
 import type { ITaskDetail, PriorityChoice } from '../../api/types';
 import type { LogModel } from '../../models/log';

@@ -1,6 +1,6 @@
 /** What can be done to a task, and what it means. Pure. */
 
-import type { TaskAction } from '../../api/client';
+import type { TaskAction } from '../../api/operations';
 import type { ITaskDetail } from '../../api/types';
 import { duration, isUnfinished } from '../../text/format';
 import { count, isWaiting } from '../../text/words';

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from hai_client.rank import abi
+from hai_client.linux import abi
 from hai_scheduler.core.workspace.abi import Machine
 
 #: The first line of what NVIDIA's kernel module says of itself: `NVRM version: ... Kernel Module  535.104.05  ...`.

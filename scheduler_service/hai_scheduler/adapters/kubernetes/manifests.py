@@ -9,7 +9,7 @@ import json
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from hai_client.rank.environment import PRIVATE_PREFIXES
+from hai_client.rank.starting.environment import PRIVATE_PREFIXES
 from hai_scheduler.adapters.kubernetes.builds import makes_folder, variables_of
 from hai_scheduler.adapters.kubernetes.names import (
     MANAGED,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
+from hai_client.pythons import VENV
 from hai_client.quantity import mebibytes
-from hai_client.rank.pythons import VENV
 from hai_scheduler.adapters.kubernetes.names import run_name
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model.pins import Pin

@@ -11,7 +11,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from hai_client.rank.identity import Account, NoAccount, acting_as, closed_folder, find_account, lacking_rights
+from hai_client.linux.identity import Account, NoAccount, acting_as, closed_folder, find_account, lacking_rights
 from hai_scheduler.adapters.local.records import write_whole
 from haienv.shared.unfollowed import remove_tree
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from hai_client.slurm.variables import loopbacks
+from hai_client.launching.variables import loopbacks
 from hai_scheduler.adapters.local.change_watch import ChangeWatch
 from hai_scheduler.adapters.local.file_errors import as_temporary
 from hai_scheduler.adapters.local.folders import RunFolder

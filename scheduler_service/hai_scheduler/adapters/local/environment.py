@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
-from hai_client.rank import environment
-from hai_client.rank.identity import Account
-from hai_client.slurm.variables import loopbacks
+from hai_client.launching.starting import slurm_commands
+from hai_client.launching.variables import loopbacks
+from hai_client.linux.identity import Account
+from hai_client.rank.starting import environment
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.ports.cluster import LaunchOrder
 
@@ -68,17 +68,9 @@ def rank_environment(
         context,
         home=home,
         path_first=(*own, *path_prefix),
-        shims=str(shim_folder()),
+        slurm=slurm_commands(),
     )
     return env | devices
-
-
-def shim_folder() -> Path:
-    """Return the folder of the stand-ins for Slurm's commands."""
-    found = find_spec("hai_client")
-    if found is None or not found.submodule_search_locations:
-        raise ModuleNotFoundError("hai_client is not installed beside hai_scheduler: pip install hai-client")
-    return Path(found.submodule_search_locations[0]) / "shims"
 
 
 def _devices(node: LocalNode, gpus: tuple[int, ...]) -> dict[str, str]:

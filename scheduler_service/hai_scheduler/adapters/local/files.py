@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from hai_client.rank.identity import NoAccount
-from hai_client.rank.pythons import VENV, programs
+from hai_client.linux.identity import NoAccount
+from hai_client.pythons import VENV, programs
 from hai_scheduler.adapters.local.accounts import Accounts
 from hai_scheduler.core.workspace.mounts import Mount
 from hai_scheduler.ports.files import PathFault

@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from hai_client.rank import lock
-from hai_client.rank.processes import read_arguments, read_table
+from hai_client.linux.processes import read_arguments, read_table
+from hai_client.rank.starting import lock
 from hai_client.whole_files import write_once
 from hai_scheduler.adapters.local.records import make_folder, read_object, read_word, write_whole
 from hai_scheduler.adapters.local.rights import with_rights

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hai_client.rank import pythons
-from hai_client.rank.identity import Account, NoAccount
-from hai_client.slurm.starting import starting
+from hai_client import pythons
+from hai_client.launching.starting import own_shims, starting
+from hai_client.linux.identity import Account, NoAccount
 from hai_scheduler.adapters.local.client_archive import ClientArchive
-from hai_scheduler.adapters.local.environment import rank_environment, shim_folder
+from hai_scheduler.adapters.local.environment import rank_environment
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, RankFolder, RunFolder
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRun
@@ -120,7 +120,7 @@ class RankLauncher:
                     Path(env[name_of_folder]).mkdir(parents=True, exist_ok=True)
         if (launch.python is not None or pythons.chosen(env)) and (client := self._client.path()) is not None:
             env["PYTHONPATH"] = os.pathsep.join(filter(None, (env.get("PYTHONPATH"), str(client))))
-        command = starting(str(shim_folder()), launch.command, env, ranks_per_node=launch.ranks_per_node)
+        command = starting(own_shims(), launch.command, env, ranks_per_node=launch.ranks_per_node)
         return {
             "run_id": launch.run_id,
             "task_id": launch.task_id,

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from hai_client.rank.processes import Process, boot_id, descendants, read_environment, read_table, send
+from hai_client.linux.processes import Process, boot_id, descendants, read_environment, read_table, send
 from hai_scheduler.adapters.local.folders import RankFolder
 
 _PAUSE_S = 0.01

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hai_client import whole_files
-from hai_client.rank.safefile import put_aside
+from hai_client.rank.shared.safefile import put_aside
 
 
 def write_whole(path: Path, text: str) -> None:

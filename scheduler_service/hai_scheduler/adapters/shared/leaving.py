@@ -1,4 +1,4 @@
-"""What every cluster tells a supervisor about leaving (`hai_client.rank.spec` reads it)."""
+"""What every cluster tells a supervisor about leaving (`hai_client.rank.starting.spec` reads it)."""
 
 from __future__ import annotations
 

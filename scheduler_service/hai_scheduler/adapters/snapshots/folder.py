@@ -11,7 +11,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
-from hai_client.rank.identity import Account, NoAccount
+from hai_client.linux.identity import Account, NoAccount
 from hai_client.snapshots import manifest as manifests
 from hai_client.snapshots.manifest import Manifest
 from hai_scheduler.adapters.snapshots import trees

@@ -37,7 +37,7 @@ def in_typescript(doc: str, asked: Sequence[AskedField]) -> str:
     lines = [
         f"/** {doc} */",
         "",
-        "import type { IAskedField } from './asked';",
+        "import type { IAskedField } from './askedField';",
         "import { trans } from './translate';",
         "",
     ]

@@ -15,7 +15,7 @@ from itertools import islice
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.service.shared.errors import Invalid
 
-#: What a state of a line that is being written again ends with (`hai_client.rank.logs`).
+#: What a state of a line that is being written again ends with (`hai_client.rank.records.logs`).
 REWRITTEN = b"\r"
 _CURSOR = re.compile(r"([1-9][0-9]{0,8}):(start|[0-9]{1,18})", re.ASCII)
 _STAMPED = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ?", re.ASCII)

@@ -9,7 +9,7 @@ from typing import Final
 from hai_scheduler.core.model.ids import RunId
 
 #: How far ahead the moment is: enough time for the last rank to get the notice and to look at its processes.
-#: Supervisors never wait longer than that, even if their clocks differ (`hai_client.rank.moment`).
+#: Supervisors never wait longer than that, even if their clocks differ (`hai_client.rank.notices.moment`).
 LEAD: Final = timedelta(milliseconds=50)
 #: How many moments are kept, of the latest runs.
 _KEPT: Final = 4096

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hai_client.rank.pythons import VENV, chosen
+from hai_client.pythons import VENV, chosen
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.ports.files import Files
 from hai_scheduler.service.shared.caller import Caller

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from hai_client.rank.pythons import chosen
+from hai_client.pythons import chosen
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.workspace.environments import VARIABLE, Environment
 from hai_scheduler.ports.files import Files

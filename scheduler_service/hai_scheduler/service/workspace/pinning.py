@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from hai_client.rank.pythons import VENV, chosen
+from hai_client.pythons import VENV, chosen
 from hai_scheduler.core.model.code import CodeSnapshot
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.workspace import builds

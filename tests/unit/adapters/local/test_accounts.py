@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.identity import Account, NoAccount
+from hai_client.linux.identity import Account, NoAccount
 from hai_scheduler.adapters.local import accounts as module
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from hai_client.rank.identity import Account
-from hai_scheduler.adapters.local import environment as module
-from hai_scheduler.adapters.local.environment import rank_environment, shim_folder
+from hai_client.linux.identity import Account
+from hai_scheduler.adapters.local.environment import rank_environment
 from hai_scheduler.adapters.local.nodes import LocalNode
 from kit.builders import a_launch, a_node
 
@@ -88,13 +87,3 @@ def test_another_account_has_its_own_home_name_and_shell(monkeypatch: pytest.Mon
 
 def test_a_task_may_say_who_it_is_itself() -> None:
     assert env(account=ACCOUNT, env={"SHELL": "/bin/fish"})["SHELL"] == "/bin/fish"
-
-
-def test_the_stand_ins_for_slurm_are_in_the_client() -> None:
-    assert (shim_folder() / "srun").is_file()
-
-
-def test_a_client_that_is_not_installed_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "find_spec", lambda _: None)
-    with pytest.raises(ModuleNotFoundError, match="pip install hai-client"):
-        shim_folder()

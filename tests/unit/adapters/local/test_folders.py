@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import pytest
 
-from hai_client.rank import lock
+from hai_client.rank.starting import lock
 from hai_scheduler.adapters.local import folders
 from hai_scheduler.adapters.local.folders import (
     ADDRESS_FILE,

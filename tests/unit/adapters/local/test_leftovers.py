@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.processes import boot_id, read_table
+from hai_client.linux.processes import boot_id, read_table
 from hai_scheduler.adapters.local.folders import RankFolder
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
 from hai_scheduler.core.model.ids import RunId
@@ -159,7 +159,7 @@ def test_when_the_time_is_over_it_says_that_some_are_left(folder: RankFolder, st
 LISTED_ITSELF = """
 import os, sys
 from pathlib import Path
-from hai_client.rank.processes import boot_id, read_table
+from hai_client.linux.processes import boot_id, read_table
 from hai_scheduler.adapters.local.folders import RankFolder
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
 folder = RankFolder(Path(sys.argv[1]), "5.1", 0)

@@ -1,4 +1,4 @@
-"""What supervisors are told of leaving: the same on every cluster, and read by `hai_client.rank.spec`."""
+"""What supervisors are told of leaving: the same on every cluster, and read by `hai_client.rank.starting.spec`."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hai_client.rank.processes import Process, read_process
-from hai_client.rank.spec import Spec
+from hai_client.linux.processes import Process, read_process
+from hai_client.rank.starting.spec import Spec
 from kit.waiting import wait_for
 
 

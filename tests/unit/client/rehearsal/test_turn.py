@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.rank.spec import Spec
+from hai_client.rank.starting.spec import Spec
 from hai_client.rehearsal import turn
 from hai_client.rehearsal.plan import RehearsalPlan
 from hai_client.rehearsal.turn import RehearsalRun

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from hai_client.errors import Invalid
+from hai_client.quantity import amount
 from hai_client.snapshots import manifest, remembered, taking
 from hai_client.snapshots.manifest import Manifest
 from hai_client.snapshots.packing import Unpacker
 from hai_client.snapshots.pulling import pull
-from hai_client.snapshots.taking import Most, Taken, amount, take, told
+from hai_client.snapshots.taking import Most, Taken, take, told
 from hai_client.wire.storage import SnapshotState
 from unit.client.snapshots.walking_kit import git
 
@@ -278,11 +279,3 @@ def test_what_was_taken_can_be_had_back(service: Service, code: Path, tmp_path: 
     pull(service, found.digest, back)
     again = Service()
     assert taken(again, back, tmp_path).digest == found.digest
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(0, "0 B"), (999, "999 B"), (14_000, "14 kB"), (1_230, "1.2 kB"), (999_900, "1.0 MB"), (41 * 10**9, "41 GB")],
-)
-def test_amounts(size: int, text: str) -> None:
-    assert amount(size) == text

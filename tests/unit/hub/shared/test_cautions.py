@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hai_client.rank import identity
-from hai_client.rank.identity import Account
+from hai_client.linux import identity
+from hai_client.linux.identity import Account
 from hai_hub.shared.cautions import OTHERS, ROOT, caution, when_invited
 
 

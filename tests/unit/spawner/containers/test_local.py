@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-import hai_client
-from hai_client.rank.processes import fingerprint
+import hai_slurm
+from hai_client.linux.processes import fingerprint
 from hai_spawner.containers.local import HaiLocalSpawner
 from hai_spawner.containers.process import before_exec
 
@@ -55,7 +55,7 @@ def test_the_environment_knows_the_platform_and_nothing_of_the_hubs_own(
     env = spawner(tmp_path).get_env()
     assert env["HAI_URL"] == "http://127.0.0.1:8000"
     assert env["HAI_API_URL"] == "http://127.0.0.1:9/services/hai/api/v1"
-    slurm = Path(hai_client.__file__).parent / "shims"
+    slurm = Path(hai_slurm.__file__).parent / "shims"
     assert env["PATH"] == f"{Path(sys.executable).parent}:/usr/bin:/bin:{slurm}", "a real Slurm would come first"
     assert (slurm / "sbatch").is_file()
     assert (env["USER"], env["HOME"], env["LANG"]) == ("ann", str(tmp_path / "home" / "ann"), "C.UTF-8")

@@ -1,0 +1,1 @@
+"""How a rank starts: what it is told of itself, its lock, the moment at which all are there, its command."""

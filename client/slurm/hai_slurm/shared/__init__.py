@@ -1,0 +1,1 @@
+"""What Slurm's commands have in common: their options, and the tables that they print."""
