@@ -12,7 +12,7 @@ from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.sentences.catalogue import ENGLISH
 from hai_scheduler.sentences.verdicts import why
 from hai_scheduler.sentences.words import because, node_names
-from hai_scheduler.service.policy.numbers import changed
+from hai_scheduler.service.shared.policy_numbers import changed
 from hai_scheduler.sim.plain import encode
 from hai_scheduler.sim.snapshots import Recorded, read
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from jupyterlab_server.translation_utils import get_language_packs
 
-from hai_scheduler.service.policy.numbers import NUMBERS
+from hai_scheduler.service.shared.policy_numbers import NUMBERS
 
 _LAB = Path(__file__).parents[3] / "lab_extension"
 _TEXTS = _LAB / "src" / "text"

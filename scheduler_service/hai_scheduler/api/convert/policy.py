@@ -14,9 +14,9 @@ from hai_scheduler.api.wire.policy import (
 from hai_scheduler.sentences.assumptions import assumption
 from hai_scheduler.sentences.catalogue import Language
 from hai_scheduler.service.insight.trial import Trial, TrialAssumption
-from hai_scheduler.service.policy.changes import PolicyView
-from hai_scheduler.service.policy.numbers import NUMBERS, written
-from hai_scheduler.service.policy.store import NumberOrigin
+from hai_scheduler.service.platform.policy_changes import PolicyView
+from hai_scheduler.service.shared.policy_numbers import NUMBERS, written
+from hai_scheduler.service.shared.policy_store import NumberOrigin
 
 
 def policy_out(view: PolicyView) -> PolicyOut:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.kinds import Kind
-from hai_scheduler.api.server.services import Services
+from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.api.wire.base import Input
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.values import is_body
@@ -69,7 +69,7 @@ class Arriving(Protocol):
 class Ask(Generic[Query, Body]):
     """One request, parsed and authorised."""
 
-    services: Services
+    platform: Platform
     #: The user, the service or the run that asks; None where the endpoint is open.
     who: Caller | RunId | None
     path: Mapping[str, str]

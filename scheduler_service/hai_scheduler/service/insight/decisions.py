@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -12,23 +11,20 @@ from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.sentences.catalogue import ENGLISH, Language
 from hai_scheduler.sentences.verdicts import VerdictFacts, why_of
 from hai_scheduler.sentences.words import because, clock, duration, node_names, task_list
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.lookup import find
+from hai_scheduler.service.shared.world import UseCase
 
 #: Events read from the store at once.
 PAGE: Final = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decisions:
+class Decisions(UseCase):
     """Reads the decision log."""
-
-    store: Store
 
     async def of_task(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[HistoryEvent]:
         """At most `limit` decisions on the task with a seq greater than `after`, in order. Raises NotFound."""

@@ -16,6 +16,7 @@ from hai_scheduler.service.workspace.named_environments import NamedEnvironments
 from kit.builders import an_environment
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 from unit.service.service_world import ADMIN, user
 
 ANN = Caller(name="ann", groups=frozenset({"cv"}))
@@ -25,7 +26,7 @@ class World:
     def __init__(self) -> None:
         clock = VirtualClock()
         self.store, self.bus = MemoryStore(), MemoryBus(clock)
-        self.use = NamedEnvironments(store=self.store, bus=self.bus, clock=clock)
+        self.use = NamedEnvironments(make_world(store=self.store, bus=self.bus, clock=clock))
 
     async def has(self, *environments: Environment) -> World:
         for one in environments:
