@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
@@ -148,7 +148,7 @@ class Pieces:
 Answer = BaseModel | Submission | Encoded | Stream | Text | Pieces | None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Route:
     """One row of the table. Parameters, body and answer are read from the function's annotations."""
 
@@ -160,6 +160,7 @@ class Route:
     call: Callable[[Ask[Any, Any]], Awaitable[Answer]]
     #: What the route does, in a few words.
     summary: str
+    _: KW_ONLY
     status: int = 200
     #: Codes of errors that it can answer, beside those of every route.
     codes: tuple[str, ...] = ()

@@ -9,9 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
-from typing import Annotated, Final
-
-from pydantic import ConfigDict, Field
+from typing import TYPE_CHECKING, Final
 
 from hai_client.snapshots.packing import PIECE_BYTES, Packer
 from hai_scheduler.core.model.code import CodeSnapshot
@@ -32,25 +30,15 @@ from hai_scheduler.service.shared.errors import Conflict, HaiError, Invalid, Not
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.world import UseCase
 
+if TYPE_CHECKING:
+    # The loop keeps snapshots and reads no submissions: it needs no pydantic.
+    from hai_scheduler.service.workspace.snapshot_ref import SnapshotRef
+
 log = logging.getLogger(__name__)
 
 #: Seconds between two looks at what can be removed.
 EVERY_S: Final = 600.0
 OFF, REQUIRED = "off", "required"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotRef:
-    """A snapshot of code that the caller has sent."""
-
-    __pydantic_config__ = ConfigDict(title="SnapshotIn", extra="forbid")
-
-    #: The SHA-256 of its manifest.
-    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    #: The commit of git that was checked out; None: there is none.
-    commit: Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")] | None = None
-    #: Whether a file was not as in that commit.
-    dirty: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from hai_scheduler.ports.files import PathFault
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.tasks.submission_checks import SubmissionChecks, check_shape
-from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
+from hai_scheduler.service.workspace.snapshot_ref import SnapshotRef
 from kit.builders import an_environment
 from unit.service.service_world import Service, user
 

@@ -19,7 +19,8 @@ from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, Invalid, Unavailable
-from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots, SnapshotRef
+from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
+from hai_scheduler.service.workspace.snapshot_ref import SnapshotRef
 from kit.builders import a_spec, a_task, at
 from kit.code_folders import Code
 from kit.memory.clock import VirtualClock
