@@ -27,10 +27,10 @@ from hai_scheduler.core.ordering.shares import UserShare
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.sentences.assumptions import assumption, lengths_known
 from hai_scheduler.sentences.catalogue import ENGLISH, Language, languages
-from hai_scheduler.sentences.changes import share_sentence, what_would
 from hai_scheduler.sentences.messages import message_of, notice_of, silence_of, told_to_leave
 from hai_scheduler.sentences.notifications import MOST_NAMED, TOLD, digest_lines, digest_of, told
 from hai_scheduler.sentences.verdicts import short_text, short_words, why
+from hai_scheduler.sentences.what_if import share_sentence, what_would
 from hai_scheduler.sentences.words import because, level
 from hai_scheduler.service.insight.decisions import is_decision, sentence_of_event
 from hai_scheduler.service.insight.forecast import (

@@ -19,8 +19,8 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.shares import UserShare
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.sentences.catalogue import Language
-from hai_scheduler.sentences.changes import share_sentence, what_would
 from hai_scheduler.sentences.messages import message_of, silence_of
+from hai_scheduler.sentences.what_if import share_sentence, what_would
 from hai_scheduler.sentences.words import sentences
 from hai_scheduler.service.insight.decisions import sentence_of_event
 from hai_scheduler.service.insight.explanations import Explanation

@@ -8,7 +8,7 @@ from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.ordering.shares import UserShare, user_share
 from hai_scheduler.sentences.catalogue import ENGLISH
-from hai_scheduler.sentences.changes import share_sentence
+from hai_scheduler.sentences.what_if import share_sentence
 from kit.builders import a_node, a_run, a_task, a_use, at
 
 

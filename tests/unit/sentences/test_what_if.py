@@ -8,7 +8,7 @@ from hai_scheduler.core.explaining.alternatives import ChangeKind, WhatIf
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.verdicts import Holder
 from hai_scheduler.sentences.catalogue import ENGLISH
-from hai_scheduler.sentences.changes import what_would
+from hai_scheduler.sentences.what_if import what_would
 from kit.builders import a_task, at
 
 HOLDER = Holder(task_id=3, name="big", user="bob", priority=Priority.HIGH, nodes=2)
