@@ -15,7 +15,7 @@ from hai_lab.environments import handlers as environments
 from hai_lab.environments.builds import Builds
 from hai_lab.examples import Examples
 from hai_lab.lifetime import Lifetime
-from hai_lab.platform import Platform
+from hai_lab.platform import PlatformClient
 from hai_lab.routes import routes
 from hai_lab.spot import Spot
 
@@ -44,7 +44,7 @@ def _load_jupyter_server_extension(serverapp: Any) -> None:
         serverapp: The `jupyter_server.serverapp.ServerApp`.
     """
     web_app = serverapp.web_app
-    web_app.settings["hai_lab_platform"] = Platform.from_environment()
+    web_app.settings["hai_lab_platform"] = PlatformClient.from_environment()
     web_app.settings["hai_lab_lifetime"] = Lifetime.from_environment()
     web_app.settings["hai_lab_spot"] = Spot.from_environment()
     examples = Examples.of(Path(web_app.settings["server_root_dir"]).expanduser().absolute())

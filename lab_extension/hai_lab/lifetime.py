@@ -12,7 +12,7 @@ import httpx
 import tornado.web
 
 from hai_lab.handler import HaiHandler
-from hai_lab.platform import Platform
+from hai_lab.platform import PlatformClient
 from hai_lab.problem import Problem, unavailable
 
 #: The answer if no culler ends this server.
@@ -43,7 +43,7 @@ class Lifetime:
         """Read `HAI_CULLER_URL`, which the spawner sets, and `JUPYTERHUB_SERVER_NAME`."""
         return cls(environ.get("HAI_CULLER_URL", "").rstrip("/"), environ.get("JUPYTERHUB_SERVER_NAME", ""))
 
-    async def ask(self, method: str, platform: Platform) -> Mapping[str, Any]:
+    async def ask(self, method: str, platform: PlatformClient) -> Mapping[str, Any]:
         """Return when and why this server ends; POST asks for more time first.
 
         Raises:

@@ -21,7 +21,7 @@ TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 
 
 @dataclass(frozen=True)
-class Platform:
+class PlatformClient:
     """The address of the platform, the user's token, and the client that sends requests.
 
     Attributes:
@@ -35,7 +35,7 @@ class Platform:
     client: httpx.AsyncClient = field(repr=False)
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Platform:
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> PlatformClient:
         """Read `HAI_API_URL` (or the Hub's address `HAI_URL`) and `JUPYTERHUB_API_TOKEN`."""
         hub = environ.get("HAI_URL", "").rstrip("/")
         api_url = environ.get("HAI_API_URL", "").rstrip("/") or (f"{hub}{API_PATH}" if hub else "")

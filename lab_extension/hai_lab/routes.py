@@ -19,7 +19,7 @@ from hai_lab.environments import handlers as environments
 from hai_lab.examples import ExamplesHandler
 from hai_lab.handler import HaiHandler
 from hai_lab.lifetime import LifetimeHandler
-from hai_lab.platform import Platform, unreachable
+from hai_lab.platform import PlatformClient, unreachable
 from hai_lab.problem import Problem
 from hai_lab.snapshots import SnapshotHandler
 from hai_lab.spot import LeaveHandler, SpotHandler
@@ -102,7 +102,7 @@ class ForwardHandler(HaiHandler):
         """
         if len(self.request.body) > MAX_BODY:
             raise Problem(413, "too_large", "Too large", "The body is larger than 1 MiB.")
-        platform: Platform = self.settings["hai_lab_platform"]
+        platform: PlatformClient = self.settings["hai_lab_platform"]
         asked = self.request
         # The raw path: what is percent-encoded (`user%2Fname`) must stay so.
         path = asked.path.partition("/hai-lab/api/")[2]

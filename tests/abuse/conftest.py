@@ -17,19 +17,19 @@ from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Gate
-from hai_scheduler.app.opening import Adapters
+from hai_scheduler.api.server.platform import Platform
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
-from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.store.store import SqlStore, open_store
-from integration.api.conftest import PLACES, PREFIX, served
+from integration.api.conftest import PREFIX, served
 from integration.api.fakes import READ, WRITE, FakeHub, a_user_model
-from kit.both_roles import Parts, assemble
 from kit.databases import sqlite_url
 from kit.memory.cluster import MemoryCluster, notices_of
+from kit.worlds import make_world
 
 #: Clients that one user runs at once.
 CLIENTS = 64
@@ -42,7 +42,7 @@ class Crowd:
     root: str
     store: SqlStore
     cluster: MemoryCluster
-    parts: Parts
+    platform: Platform
     hub: FakeHub
     tokens: RunTokens
     client: aiohttp.ClientSession
@@ -99,27 +99,22 @@ async def crowd(tmp_path: Path, limits: LimitSettings, monkeypatch: pytest.Monke
     store, bus = await open_store(sqlite_url(tmp_path / "hai.sqlite")), MemoryBus(clock)
     cluster = MemoryCluster(clock, [Node(name=f"node-{n}", gpus=2) for n in (1, 2)], notices=notices_of(store))
     tokens = RunTokens(Secret("run secret"))
-    parts = assemble(
-        Adapters(store=store, cluster=cluster, bus=bus, clock=clock),
-        ServiceSettings(),
-        tokens=tokens,
-        locations=PLACES,
-        holder="test",
-    )
+    world = make_world(store=store, cluster=cluster, bus=bus, clock=clock, holder="test")
+    loop, platform = SchedulingLoop(world, tokens), Platform(world)
     async with store.write() as tx:
         for level in Priority:
             await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
-    await parts.cycle.tick()
-    scheduling = asyncio.create_task(parts.cycle.run())
-    async with served(parts.services, tokens, limits) as (root, hub, client):
+    await loop.cycle.tick()
+    scheduling = asyncio.create_task(loop.cycle.run())
+    async with served(platform, tokens, limits) as (root, hub, client):
         for name in ("mallory", "bob", "carol"):
             hub.tokens[f"{name}-token"] = a_user_model(name, READ, WRITE)
-        found = Crowd(root=root, store=store, cluster=cluster, parts=parts, hub=hub, tokens=tokens, client=client)
+        found = Crowd(root=root, store=store, cluster=cluster, platform=platform, hub=hub, tokens=tokens, client=client)
         _watch_places(monkeypatch, found.most)
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as many:
             found.client = many
             yield found
-    await parts.cycle.stop()
+    await loop.cycle.stop()
     await scheduling
     await cluster.close()
     await store.close()

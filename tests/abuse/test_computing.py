@@ -13,8 +13,8 @@ import pytest
 
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.api.server import platform as rooms
 from hai_scheduler.api.server.kinds import DEFAULTS, Kind, LimitSettings
-from hai_scheduler.app.opening import Adapters
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
@@ -24,17 +24,15 @@ from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.insight.forecasts import Forecasts
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.orders import Bounds, ForecastOrder
-from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.store.store import open_store
 from hai_scheduler.worker import pool as worker_pool
 from hai_scheduler.worker.pool import ProcessWorkers
 from integration.api.conftest import PREFIX, served
 from integration.workers.kit import children
-from kit.both_roles import assemble
 from kit.builders import T0, a_run, a_task, some_nodes
 from kit.databases import sqlite_url
 from kit.waiting import until
+from kit.worlds import make_world
 
 #: Queued tasks of unknown length: a forecast for a task behind them takes as long as it may.
 QUEUE = 300
@@ -90,23 +88,18 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
     workers = ProcessWorkers(Secret(url), number=1)
     machines: Any = Machines(tmp_path / "logs")
     tokens = RunTokens(Secret("run secret"))
-    parts = assemble(
-        Adapters(store=store, cluster=machines, bus=MemoryBus(clock), clock=clock, workers=workers),
-        ServiceSettings(),
-        tokens=tokens,
-        locations=RankLocations(api_url="http://127.0.0.1/api", checkpoint_root="/checkpoints"),
-        holder="test",
-    )
+    world = make_world(store=store, cluster=machines, bus=MemoryBus(clock), clock=clock, workers=workers, holder="test")
+    service = rooms.Platform(world)
     async with store.read() as tx:
         tasks = await tx.tasks.unfinished()
-    latest_plan = parts.services.queries.latest_plan
+    latest_plan = world.latest_plan
     nodes = some_nodes(4)
     latest_plan.show(Snapshot(now=clock.now(), nodes=nodes, tasks=tuple(tasks)), latest_plan.policies, {}, seconds=0.1)
     # This tests the queue of the workers, not the limits before it (test_fairness.py).
     ample = replace(DEFAULTS[Kind.EXPENSIVE], at_once=64, total=64)
     limits = LimitSettings(budgets={**DEFAULTS, Kind.EXPENSIVE: ample})
-    async with served(parts.services, tokens, limits) as (root, _, client):
-        yield Platform(f"{root}{PREFIX}api/v1", client, workers, parts.services.forecasts)
+    async with served(service, tokens, limits) as (root, _, client):
+        yield Platform(f"{root}{PREFIX}api/v1", client, workers, service.insight.forecasts)
     await workers.close()
     await store.close()
 

@@ -169,7 +169,7 @@ async def test_a_refusal_says_when_to_come_again_and_is_counted_without_a_name(c
     assert problem["code"] == "too_many"
     assert "ApiLimits.read" in problem["detail"]
     assert "again in" in problem["detail"]
-    text = (await crowd.parts.services.metrics.exposition(crowd.parts.services.queries)).decode()
+    text = (await crowd.platform.prometheus.exposition(crowd.platform.insight.queries)).decode()
     assert 'hai_requests_refused_total{kind="read",reason=' in text
     assert 'hai_requests_working{kind="read"} 0.0' in text
     assert "mallory" not in text

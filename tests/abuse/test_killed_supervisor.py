@@ -19,8 +19,8 @@ from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.folders import RankFolder
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.settings import LocalSettings
-from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.opening import Adapters
+from hai_scheduler.api.server import platform as rooms
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policies, Policy
@@ -28,16 +28,14 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.secret import Secret
-from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
+from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submission import Submission
-from hai_scheduler.service.workspace.rank_env import RankLocations
-from kit.both_roles import assemble
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
 from kit.waiting import until
+from kit.worlds import TOKENS, make_world
 
 #: A command that kills its parent, the supervisor, at once.
 KILLS = "kill -9 $PPID; sleep 600"
@@ -66,19 +64,21 @@ class Platform:
             term_wait_s=0.3,
         )
         self.clusters.append(LocalCluster(settings))
-        self.parts = assemble(
-            Adapters(store=self.store, cluster=self.clusters[-1], bus=MemoryBus(self.clock), clock=self.clock),
-            ServiceSettings(policy=self.policies),
-            tokens=RunTokens(Secret("a secret of the service")),
+        world = make_world(
+            store=self.store,
+            cluster=self.clusters[-1],
+            clock=self.clock,
+            settings=ServiceSettings(policy=self.policies),
             locations=RankLocations(api_url="http://127.0.0.1:9/api", checkpoint_root=str(self.folder / "checkpoints")),
             holder=f"holder-{len(self.clusters)}",
-            predecessor=f"holder-{len(self.clusters) - 1}",
         )
+        self.loop = SchedulingLoop(world, TOKENS, predecessor=f"holder-{len(self.clusters) - 1}")
+        self.platform = rooms.Platform(world)
 
     async def open(self) -> Platform:
         async with self.store.write() as tx:
             await tx.quotas.put(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
-        await self.parts.cycle.tick()
+        await self.loop.cycle.tick()
         return self
 
     async def close(self) -> None:
@@ -97,7 +97,7 @@ class Platform:
         caller = Caller(name=user, scopes=frozenset({SCOPE_WRITE}))
         words = ("sh", "-c", script)
         submission = Submission(name="t", command=words, cwd=str(self.folder), nodes=nodes)
-        return (await self.parts.services.submissions.submit(caller, submission)).id
+        return (await self.platform.tasks.submissions.submit(caller, submission)).id
 
     async def task(self, task_id: TaskId) -> Task:
         async with self.store.read() as tx:
@@ -107,7 +107,7 @@ class Platform:
         """The task as soon as it is in one of the states; the service ticks meanwhile, and its clock stands still."""
 
         async def look() -> Task | None:
-            await self.parts.cycle.tick()
+            await self.loop.cycle.tick()
             task = await self.task(task_id)
             return task if task.state in states else None
 
@@ -152,7 +152,7 @@ async def test_h4_a_task_that_kills_its_supervisor_has_three_runs_and_no_more(pl
         assert (broken.state, broken.reason) == (TaskState.SUSPENDED, Reason.SUPERVISOR_KILLED)
         await platform.clock.advance(wait - 1)
         for _ in range(3):
-            await platform.parts.cycle.tick()
+            await platform.loop.cycle.tick()
         assert (await platform.task(task)).state is TaskState.SUSPENDED
         await platform.clock.advance(1)
         await platform.when(task, TaskState.STARTING, TaskState.RUNNING)
@@ -169,7 +169,7 @@ async def test_h3_one_user_takes_no_node_from_the_others(platform: Platform) -> 
             await platform.when(task, TaskState.SUSPENDED, TaskState.FAILED)
         await platform.clock.advance(wait)
         for _ in range(2):
-            await platform.parts.cycle.tick()
+            await platform.loop.cycle.tick()
     async with platform.store.read() as tx:
         assert NodeMark.QUARANTINED not in (await tx.nodes.marks()).values()
         assert list(await tx.nodes.strikes()) == []
@@ -186,7 +186,7 @@ async def test_h4_when_everybodys_supervisors_are_killed_nobody_is_to_blame(plat
         await kill_supervisor(platform, task)
 
     async def again() -> bool:
-        await platform.parts.cycle.tick()
+        await platform.loop.cycle.tick()
         now = [await platform.task(task) for task in tasks]
         return all(task.run is not None and task.run.number == 2 for task in now)
 
@@ -202,7 +202,7 @@ async def test_h4_what_dies_with_the_service_is_nobodys_doing(platform: Platform
     platform.restart()
 
     async def again() -> bool:
-        await platform.parts.cycle.tick()
+        await platform.loop.cycle.tick()
         run = (await platform.task(task)).run
         return run is not None and run.number == 2
 

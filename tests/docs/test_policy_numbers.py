@@ -10,7 +10,7 @@ import pytest
 
 from docs.kit import text_of
 from hai_scheduler.core.model.policy import Policy
-from hai_scheduler.service.policy.numbers import NUMBERS, Number
+from hai_scheduler.service.shared.policy_numbers import NUMBERS, Number
 
 PAGE = text_of("docs/policy-numbers.md")
 

@@ -47,7 +47,7 @@ def test_a_file_that_a_recipe_names_is_there(path: str) -> None:
         ("hai_scheduler/core/model/event_kinds.py", "class EventKind"),
         ("hai_scheduler/core/model/verdicts.py", "class VerdictKind"),
         ("hai_scheduler/core/model/policy.py", "class Policy"),
-        ("hai_scheduler/service/policy/numbers.py", "NUMBERS:"),
+        ("hai_scheduler/service/shared/policy_numbers.py", "NUMBERS:"),
         ("client/hai_client/cli/verbs.py", "VERBS:"),
         ("tests/docs/test_rules.py", "HOMES ="),
     ],

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from hai_scheduler.store.store import open_store
-from kit.databases import PostgresServer
+from kit.databases import PostgresServer, own_postgres
 from kit.helm.rendering import Render
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -32,14 +32,9 @@ PASSWORDS = {
 
 @pytest.fixture
 def server() -> Iterator[PostgresServer]:
-    found = PostgresServer.find()
-    if isinstance(found, str):
-        pytest.skip(f"no PostgreSQL: {found}")
-    try:
+    with own_postgres() as found:
         found.start()
         yield found
-    finally:
-        found.remove()
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ from sqlalchemy import text, update
 
 from hai_scheduler.store.engine import connect, parse
 from hai_scheduler.store.revision import VERSION_TABLE
-from hai_scheduler.store.tables import DATABASE, METADATA
+from hai_scheduler.store.tables import DATABASE
 
 #: Seconds that a PostgreSQL server gets to answer.
 _START = 30.0
@@ -43,16 +45,29 @@ def postgres_url() -> str:
     return url
 
 
+@contextmanager
+def own_postgres() -> Iterator[PostgresServer]:
+    """A server of a test's own, which it may stop and change; skips the test, with the reason, where there is none."""
+    found = PostgresServer.find()
+    if isinstance(found, str):
+        pytest.skip(f"no PostgreSQL: {found}")
+    try:
+        yield found
+    finally:
+        found.remove()
+
+
 async def empty_postgres(url: str, *, drop: bool = False) -> None:
-    """Empty the tables, or drop them all."""
+    """Empty the tables that are there, or drop them all."""
     engine = connect(parse(url))
     async with engine.begin() as connection:
-        if drop:
-            await connection.run_sync(METADATA.drop_all)
-            await connection.execute(text(f"DROP TABLE IF EXISTS {VERSION_TABLE}"))
-        else:
-            names = ", ".join(name for name in METADATA.tables if name != DATABASE.name)
-            await connection.execute(text(f"TRUNCATE {names} RESTART IDENTITY"))
+        # Not those of the code: a part of them may not be imported yet.
+        names = set(await connection.scalars(text("SELECT tablename FROM pg_tables WHERE tablename LIKE 'hai\\_%'")))
+        if drop and names:
+            await connection.execute(text(f"DROP TABLE {', '.join(names)} CASCADE"))
+        elif not drop:
+            names -= {DATABASE.name, VERSION_TABLE}
+            await connection.execute(text(f"TRUNCATE {', '.join(names)} RESTART IDENTITY"))
             # A new database has this row too: it is made with the tables.
             new = {"epoch": 1, "steps": 0, "number": 0, "first_task": 0, "above": 0}
             await connection.execute(update(DATABASE), {"name": secrets.token_hex(8), **new})

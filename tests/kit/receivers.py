@@ -159,7 +159,7 @@ class NoLogs(Failures):
     """There is no log to read."""
 
     def __init__(self) -> None:
-        object.__setattr__(self, "cluster", None)
+        """Need no world."""
 
     async def of(self, runs: Sequence[Run]) -> Failure | None:
         return None

@@ -35,6 +35,7 @@ from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.store.store import open_store
 from kit import nvml
 from kit.builders import a_run, a_spec, a_task
+from kit.worlds import make_world
 
 TOPIC: Final = "metrics of ranks"
 RANKS: Final = 1500
@@ -78,7 +79,9 @@ async def _of_the_store(report: Report, folder: Path) -> float:
         run = a_run(task.id, nodes=1)
         await tx.tasks.save(_running(task, run))
     say("a day of 8 GPUs")
-    share = await _a_day(report, store, Series(store=store, clock=clock, pace=pace), run.id, end, folder / "hai.db")
+    share = await _a_day(
+        report, store, Series(make_world(store=store, clock=clock), pace=pace), run.id, end, folder / "hai.db"
+    )
     await store.close()
     return share
 

@@ -14,17 +14,15 @@ from typing import Any
 
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.opening import Adapters
+from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.core.model.task import TaskSpec, TaskState
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
-from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.store.store import open_store
 from integration.api.conftest import PREFIX, served
-from kit.both_roles import assemble
 from kit.builders import T0, a_run, a_task
 from kit.databases import sqlite_url
+from kit.worlds import make_world
 
 
 async def main(folder: Path, tasks: int, ranks: int) -> None:
@@ -39,14 +37,9 @@ async def main(folder: Path, tasks: int, ranks: int) -> None:
             await tx.tasks.save(replace(task, state=TaskState.RUNNING, run=run))
             runs[run.id] = tokens.make(run.id).reveal()
     cluster: Any = None
-    parts = assemble(
-        Adapters(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock),
-        ServiceSettings(),
-        tokens=tokens,
-        locations=RankLocations(api_url="http://127.0.0.1/", checkpoint_root="/c"),
-        holder="bench",
-    )
-    async with served(parts.services, tokens) as (root, _, _):
+    world = make_world(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock, holder="bench")
+    platform = Platform(world)
+    async with served(platform, tokens) as (root, _, _):
         print(json.dumps({"url": f"{root}{PREFIX}api/v1", "runs": runs}), flush=True)
         await asyncio.Event().wait()
 

@@ -22,6 +22,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.store.store import SqlStore, open_store
 from kit.databases import empty_postgres, postgres_url
 from kit.memory.clock import VirtualClock
+from kit.worlds import make_world
 
 RUNS: Final = 1_000_000
 #: The target of any report, seconds.
@@ -71,7 +72,7 @@ async def _ask(report: Report, topic: str, store: SqlStore) -> None:
             )
             await tx.rates.put(rate)
     end = BEGIN + timedelta(days=360)
-    reports = Reports(store=store, clock=VirtualClock(end))
+    reports = Reports(make_world(store=store, clock=VirtualClock(end)))
     # Not at the begin of a month or a day: hours, days and months are read.
     since, until = BEGIN + timedelta(days=3, hours=5), end - timedelta(hours=7)
     for by in EVERY:

@@ -23,14 +23,13 @@ from unittest.mock import patch
 from bench.figures import Report, percentile, say
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.handlers import explaining, tasks
+from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import TaskQuery
-from hai_scheduler.app.opening import Adapters
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
-from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.values import TaskFilter, UserRecord
-from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.scheduling import cycle as cycle_module
 from hai_scheduler.service.scheduling.cycle import Cycle
 from hai_scheduler.service.scheduling.decision_log import DecisionLog
@@ -38,15 +37,14 @@ from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submission import Submission
-from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.store.parts.events import SqlEvents
 from hai_scheduler.store.parts.tasks import SqlTasks
 from hai_scheduler.store.store import SqlStore, open_store
-from kit.both_roles import Parts, assemble
 from kit.builders import a_spec, a_task, some_nodes
 from kit.memory.behaviour import Behaviour
 from kit.memory.clock import VirtualClock
 from kit.memory.cluster import MemoryCluster, notices_of
+from kit.worlds import TOKENS, make_world
 
 QUEUED, NODES, USERS = 10_000, 4, 20
 IDLE, SUBMITTED, CHURNED, READS = 60, 40, 60, 10
@@ -78,13 +76,15 @@ class Bench:
         self.clock = VirtualClock()
         self.store = store
         self.cluster = MemoryCluster(self.clock, some_nodes(NODES), notices=notices_of(store))
-        self.parts: Parts = assemble(
-            Adapters(store=store, cluster=self.cluster, bus=MemoryBus(self.clock), clock=self.clock),
-            ServiceSettings(tasks_per_user=100_000),
-            tokens=RunTokens(Secret("a secret of the benchmark")),
-            locations=RankLocations(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),
+        world = make_world(
+            store=store,
+            cluster=self.cluster,
+            bus=MemoryBus(self.clock),
+            clock=self.clock,
+            settings=ServiceSettings(tasks_per_user=100_000),
             holder="bench",
         )
+        self.loop, self.platform = SchedulingLoop(world, TOKENS), Platform(world)
         #: CPU seconds of a trivial task.
         self.churn_cpu = 0.0
         self.spent: defaultdict[str, list[float]] = defaultdict(list)
@@ -121,7 +121,7 @@ class Bench:
     async def submit(self, name: str, user: str, priority: Priority, does: Behaviour) -> int:
         """Submit a task as a user does."""
         caller = Caller(name=user, scopes=frozenset({SCOPE_WRITE}))
-        task = await self.parts.services.submissions.submit(
+        task = await self.platform.tasks.submissions.submit(
             caller, Submission(name=name, command=("true",), cwd="/", nodes=1, priority=priority)
         )
         self.cluster.jobs.script(task.id, does)
@@ -130,7 +130,7 @@ class Bench:
     async def tick(self) -> float:
         """Tick once; returns how many seconds that took."""
         began = time.perf_counter()
-        if not await self.parts.cycle.tick():
+        if not await self.loop.cycle.tick():
             raise RuntimeError("the benchmark does not lead")
         return time.perf_counter() - began
 
@@ -199,7 +199,7 @@ async def _measure(report: Report, folder: Path, queued: int, *, profile: bool) 
         with bench.parts_timed():
             await _ticks(report, topic, "idle", bench, _idle, IDLE, at_most=IDLE_MS)
             await _ticks(report, topic, "one submission", bench, _one_submission, SUBMITTED)
-        await bench.parts.services.submissions.stop(_ADMIN, str(NODES))
+        await bench.platform.tasks.submissions.stop(_ADMIN, str(NODES))
         for _ in range(4):
             await bench.clock.advance(1)
             await bench.tick()
@@ -280,21 +280,21 @@ async def _ticks(
 
 
 async def _reads(report: Report, topic: str, bench: Bench, *, profile: bool) -> None:
-    services, page = bench.parts.services, _Pages(bench)
+    platform, page = bench.platform, _Pages(bench)
     owner = Caller(name="user-3", scopes=frozenset({SCOPE_READ}))
 
     async def metrics() -> None:
-        await services.metrics.exposition(services.queries)
+        await platform.prometheus.exposition(platform.insight.queries)
 
     async def cluster() -> None:
-        await services.queries.cluster()
+        await platform.insight.queries.whole_cluster()
 
     async def quota() -> None:
-        await services.queries.own_quota(owner)
+        await platform.insight.queries.own_quota(owner)
 
     async def explain() -> None:
-        last = (await services.task_lists.page(owner, TaskFilter(), cursor=None, limit=1)).items[0]
-        ask = Ask(services=services, who=owner, path={"task": str(last.task.id)}, query=None, body=None, headers={})
+        last = (await platform.insight.task_lists.page(owner, TaskFilter(), cursor=None, limit=1)).items[0]
+        ask = Ask(platform=platform, who=owner, path={"task": str(last.task.id)}, query=None, body=None, headers={})
         (await explaining.explain(ask)).model_dump_json()
 
     for name, call in (
@@ -326,7 +326,7 @@ class _Pages:
     """Lists of all users' tasks, as JSON."""
 
     def __init__(self, bench: Bench) -> None:
-        self._services = bench.parts.services
+        self._platform = bench.platform
 
     async def first(self) -> None:
         """Read the page of the newest tasks."""
@@ -341,7 +341,7 @@ class _Pages:
 
     async def _page(self, cursor: str | None) -> str | None:
         query = TaskQuery(user="*", limit=PAGE, cursor=cursor)
-        ask = Ask(services=self._services, who=_ADMIN, path={}, query=query, body=None, headers={})
+        ask = Ask(platform=self._platform, who=_ADMIN, path={}, query=query, body=None, headers={})
         shown: Any = await tasks.show_all(ask)
         shown.model_dump_json()
         return shown.next_cursor  # type: ignore[no-any-return]

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hai_lab.platform import Platform
+from hai_lab.platform import PlatformClient
 from hai_lab.problem import Problem, not_found, unavailable
 
 
-async def folder_of(platform: Platform, task: int) -> Path:
+async def folder_of(platform: PlatformClient, task: int) -> Path:
     """Return the folder of a task of the user.
 
     Raises:

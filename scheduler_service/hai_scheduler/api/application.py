@@ -16,7 +16,7 @@ from hai_scheduler.api.server.endpoint import Endpoint
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Limits
 from hai_scheduler.api.server.page import FILES, PATHS, PageDocument, PageFiles, StudioPage, read_page
-from hai_scheduler.api.server.services import Services
+from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.api.server.serving import ResilientServer
 from hai_scheduler.api.server.table import RouteIndex
 from hai_scheduler.api.server.user_book import UserBook
@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 
 def make_application(
-    services: Services, *, prefix: str, auth: Auth, limits: LimitSettings | None = None, page: StudioPage | None = None
+    platform: Platform, *, prefix: str, auth: Auth, limits: LimitSettings | None = None, page: StudioPage | None = None
 ) -> Application:
     """Return the application of the interface and the page.
 
     Args:
-        services: The use cases.
+        platform: The use cases.
         prefix: The service's address, which begins and ends with a slash (`/services/hai/`).
         auth: Finds out who sends a request.
         limits: How many requests each client may send; None: the defaults.
@@ -38,13 +38,13 @@ def make_application(
     """
     page = page or read_page()
     table = RouteIndex(prefix + API, ROUTES)
-    gates = Limits(limits or LimitSettings(), clock=services.queries.clock, refused=services.metrics.refused)
-    services.metrics.show_limits(gates)
+    gates = Limits(limits or LimitSettings(), clock=platform.world.clock, refused=platform.prometheus.refused)
+    platform.prometheus.show_limits(gates)
     endpoint = {
         "auth": auth,
         "table": table,
-        "services": services,
-        "users": UserBook(services.store, services.queries.clock, services.archiving.names),
+        "platform": platform,
+        "users": UserBook(platform.world.store, platform.world.clock, platform.people.archiving.names),
         "limits": gates,
     }
     page_arguments = {"auth": auth, "limits": gates, "page": page, "prefix": prefix}

@@ -35,8 +35,8 @@ from hai_scheduler.app.number_config import at_least, lease_of, starts_of
 from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.snapshots import SnapshotLimits
-from hai_scheduler.service.policy.numbers import BY_NAME, NUMBERS, NumberKind, changed
 from hai_scheduler.service.quota.default import ON_A_CLUSTER
+from hai_scheduler.service.shared.policy_numbers import BY_NAME, NUMBERS, NumberKind, changed
 from hai_scheduler.service.shared.settings import ServiceSettings
 
 log = logging.getLogger(__name__)
@@ -375,7 +375,6 @@ class HaiScheduler(Application):
         # `Auth` reads it later; if the file is missing, the service ends here with a clear message.
         secret_of("JUPYTERHUB_API_TOKEN", os.environ)
         unix_users = self._accounts()
-        policy, policy_written = SchedulingPolicy(parent=self).numbers()
         root = self._haienv_root()
         kubernetes = None
         if self.cluster == "kubernetes":
@@ -406,32 +405,36 @@ class HaiScheduler(Application):
                 size=at_least(self, "snapshot_mib", 1) * 2**20,
                 size_per_user=at_least(self, "snapshot_mib_per_user", 1) * 2**20,
             ),
-            service=ServiceSettings(
-                policy=policy,
-                policy_written=policy_written,
-                tick_every=_duration(self.tick_every, "HaiScheduler.tick_every"),
-                lease_length=lease_of(self.lease_length),
-                keep_ended=_duration(self.keep_ended, "HaiScheduler.keep_ended"),
-                tasks_per_user=self.tasks_per_user,
-                starts_at_once=starts_of(self.starts_at_once, kubernetes),
-                ended_per_user=at_least(self, "ended_per_user", 1),
-                bytes_per_user=at_least(self, "mib_per_user", 2) * 1024 * 1024,
-                recordings_per_user=at_least(self, "recordings_per_user", 1),
-                trace_bytes_per_user=at_least(self, "trace_mib_per_user", 1) * 2**20,
-                lines_per_task=at_least(self, "lines_per_task", 100),
-                default_quota=self._default_quota(),
-                builder=builder_of(
-                    self.build_account,
-                    self.build_image,
-                    self.build_group,
-                    unix_users=bool(unix_users),
-                    kubernetes=kubernetes is not None,
-                ),
-                labels=MetricsLabels(parent=self).frozen(),
-            ),
+            service=self._service(bool(unix_users), kubernetes),
             limits=ApiLimits(parent=self).frozen(),
             messaging=NotificationSettings(parent=self).frozen(),
             kubernetes=kubernetes,
+        )
+
+    def _service(self, unix_users: bool, kubernetes: ClusterSettings | None) -> ServiceSettings:
+        policy, policy_written = SchedulingPolicy(parent=self).numbers()
+        return ServiceSettings(
+            policy=policy,
+            policy_written=policy_written,
+            tick_every=_duration(self.tick_every, "HaiScheduler.tick_every"),
+            lease_length=lease_of(self.lease_length),
+            keep_ended=_duration(self.keep_ended, "HaiScheduler.keep_ended"),
+            tasks_per_user=self.tasks_per_user,
+            starts_at_once=starts_of(self.starts_at_once, kubernetes),
+            ended_per_user=at_least(self, "ended_per_user", 1),
+            bytes_per_user=at_least(self, "mib_per_user", 2) * 1024 * 1024,
+            recordings_per_user=at_least(self, "recordings_per_user", 1),
+            trace_bytes_per_user=at_least(self, "trace_mib_per_user", 1) * 2**20,
+            lines_per_task=at_least(self, "lines_per_task", 100),
+            default_quota=self._default_quota(),
+            builder=builder_of(
+                self.build_account,
+                self.build_image,
+                self.build_group,
+                unix_users=unix_users,
+                kubernetes=kubernetes is not None,
+            ),
+            labels=MetricsLabels(parent=self).frozen(),
         )
 
     def _default_quota(self) -> int | None:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import replace
 
 from hai_scheduler.app.config import Settings
 from hai_scheduler.app.loop_server import listen
-from hai_scheduler.app.opening import Adapters
 from hai_scheduler.app.starting import WaitingRoom
 from hai_scheduler.app.state_lock import take
-from hai_scheduler.app.world import SharedViews, code_of, end_tasks, health_of, opened
+from hai_scheduler.app.world import end_tasks, opened
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.service.accounting.capacity import CapacityNotes
-from hai_scheduler.service.accounting.containers import ContainerBooks
-from hai_scheduler.service.accounting.standings import BudgetCount
 from hai_scheduler.service.launch.effects import Effects
 from hai_scheduler.service.launch.launch_orders import LaunchOrders
 from hai_scheduler.service.launch.launching import Launching
@@ -32,122 +28,40 @@ from hai_scheduler.service.platform.loop_status import StatusWriter
 from hai_scheduler.service.platform.readiness import Readiness
 from hai_scheduler.service.scheduling.cycle import Cycle
 from hai_scheduler.service.scheduling.housekeeping import Housekeeping
-from hai_scheduler.service.scheduling.ledger_keeping import LedgerKeeping
-from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.world import World
 from hai_scheduler.service.tallies.writer import TallyWriter
-from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
-from hai_scheduler.service.workspace.pin_references import PinReferences
-from hai_scheduler.service.workspace.pinning import Pinning
-from hai_scheduler.service.workspace.rank_env import RankLocations
-from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
+from hai_scheduler.service.workspace.room import WorkspaceRoom
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopParts:
-    """The use cases of the process of role `loop`, which decides and acts."""
+class SchedulingLoop:
+    """The use cases that decide, and act on the cluster."""
 
-    cycle: Cycle
-    housekeeping: Housekeeping
-    references: PinReferences
-    code: CodeSnapshots
-    notifier: Notifier
-    readiness: Readiness
-    health: Health
+    def __init__(self, world: World, tokens: RunTokens, *, predecessor: str | None = None) -> None:
+        """Build the use cases; nothing is started.
 
-
-def assemble_loop(
-    adapters: Adapters,
-    settings: ServiceSettings,
-    *,
-    tokens: RunTokens,
-    locations: RankLocations,
-    holder: str,
-    predecessor: str | None = None,
-    views: SharedViews | None = None,
-) -> LoopParts:
-    """Build the use cases that decide and act on the cluster. Nothing is started.
-
-    Args:
-        adapters: The adapters.
-        settings: Numbers of the service.
-        tokens: Makes and checks the tokens of runs.
-        locations: The API's address and the folder of checkpoints, as ranks see them.
-        holder: The name under which this loop asks for the leader lease; no other process has the same name.
-        predecessor: The name of a loop that is known to be dead: its lease no longer counts.
-        views: The view of the latest tick and the policy numbers; None: new ones.
-    """
-    store, bus, clock = adapters.store, adapters.bus, adapters.clock
-    leadership = Leadership(
-        store=store, clock=clock, holder=holder, length=settings.lease_length, predecessor=predecessor
-    )
-    views = views or SharedViews.of(settings)
-    latest_plan, policy_store = views.latest_plan, views.policy_store
-    latest_plan.sure = lambda: leadership.sure
-    code = code_of(adapters, policy_store)
-    effects = Effects(
-        store=store,
-        cluster=adapters.cluster,
-        bus=bus,
-        clock=clock,
-        orders=LaunchOrders(
-            store=store,
-            tokens=tokens,
-            locations=locations,
-            policies=policy_store,
-            runtime_envs=RuntimeEnvs(store=store, pinning=Pinning(haienvs=adapters.haienvs, builder=settings.builder)),
-            code=code,
-        ),
-        policies=policy_store,
-    )
-    return LoopParts(
-        cycle=Cycle(
-            store=store,
-            cluster=adapters.cluster,
-            bus=bus,
-            clock=clock,
+        Args:
+            world: What they act on; `world.holder` is the name of this loop.
+            tokens: Makes the tokens of runs.
+            predecessor: The name of a loop that is known to be dead: its lease no longer counts.
+        """
+        workspace, leadership = WorkspaceRoom(world), Leadership(world, predecessor)
+        world.latest_plan.sure = lambda: leadership.sure
+        effects = Effects(world, LaunchOrders(world, tokens, workspace.runtime_envs, workspace.code))
+        self.cycle = Cycle(
+            world,
             effects=effects,
-            launching=Launching(
-                effects=effects, clock=clock, leads=lambda: latest_plan.leads, ranks_at_once=settings.starts_at_once
-            ),
-            settings=settings,
-            policies=policy_store,
-            latest_plan=latest_plan,
+            launching=Launching(world, effects),
             leadership=leadership,
-            belonging=Belonging(cluster=adapters.cluster),
-            telling=StatusWriter(store=store, clock=clock, latest_plan=latest_plan, leadership=leadership),
-            tallies=TallyWriter(clock=clock, own=adapters.timings.tallies, allowed=settings.labels.groups),
-        ),
-        housekeeping=Housekeeping(
-            store=store,
-            cluster=adapters.cluster,
-            clock=clock,
-            settings=settings,
-            policies=policy_store,
-            latest_plan=latest_plan,
-            capacity=CapacityNotes(store=store, clock=clock, latest_plan=latest_plan),
-            budgets=BudgetCount(store=store, bus=bus, clock=clock),
-            ledger=LedgerKeeping(store=store, clock=clock),
-            containers=ContainerBooks(store=store, clock=clock),
-        ),
-        references=PinReferences(store=store, clock=clock, haienvs=adapters.haienvs),
-        code=code,
-        notifier=Notifier(
-            store=store,
-            bus=bus,
-            clock=clock,
-            routing=Routing(store=store, clock=clock, failures=Failures(cluster=adapters.cluster)),
-            sending=Sending(store=store, bus=bus, clock=clock, messengers=adapters.messengers),
-        ),
-        readiness=Readiness(
-            store=store,
-            clock=clock,
-            latest_plan=latest_plan,
-            holder=holder,
-            # A standby replica makes no ticks: it is ready without one.
-            looked=lambda: latest_plan.last_tick is not None or not latest_plan.leading,
-        ),
-        health=health_of(adapters, settings, latest_plan),
-    )
+            belonging=Belonging(cluster=world.cluster),
+            telling=StatusWriter(world, leadership),
+            tallies=TallyWriter(world),
+        )
+        self.housekeeping = Housekeeping(world)
+        self.references = workspace.references
+        self.code = workspace.code
+        self.notifier = Notifier(world, Routing(world, Failures(world)), Sending(world))
+        self.readiness = Readiness(world)
+        self.health = Health(world)
 
 
 async def serve_loop(settings: Settings, secret: Secret, stop: asyncio.Event, *, alone: bool) -> None:
@@ -157,29 +71,23 @@ async def serve_loop(settings: Settings, secret: Secret, stop: asyncio.Event, *,
     room = WaitingRoom(address=settings.health_ip, port=settings.health_port, setting="health-port", root="")
     async with opened(settings, secret, lock, room, stop) as world:
         if world is not None:
-            parts = assemble_loop(
-                world.adapters,
-                settings.service,
-                tokens=RunTokens(secret),
-                locations=world.locations,
-                holder=holder,
-                predecessor=None if lock is None else lock.predecessor,
-            )
-            await _run_loop(parts, settings, stop)
+            predecessor = None if lock is None else lock.predecessor
+            loop = SchedulingLoop(replace(world, holder=holder), RunTokens(secret), predecessor=predecessor)
+            await _run_loop(loop, settings, stop)
 
 
-async def _run_loop(parts: LoopParts, settings: Settings, stop: asyncio.Event) -> None:
-    server = listen(parts.readiness, parts.health, address=settings.health_ip, port=settings.health_port)
-    scheduling = asyncio.create_task(parts.cycle.run())
-    sweeping = asyncio.create_task(parts.housekeeping.run())
-    holding = asyncio.create_task(parts.references.run(parts.housekeeping.leads))
-    clearing = asyncio.create_task(parts.code.run(parts.housekeeping.leads))
-    telling = asyncio.create_task(parts.notifier.run(parts.housekeeping.leads))
-    reading = asyncio.create_task(parts.health.news.run())
+async def _run_loop(loop: SchedulingLoop, settings: Settings, stop: asyncio.Event) -> None:
+    server = listen(loop.readiness, loop.health, address=settings.health_ip, port=settings.health_port)
+    scheduling = asyncio.create_task(loop.cycle.run())
+    sweeping = asyncio.create_task(loop.housekeeping.run())
+    holding = asyncio.create_task(loop.references.run(loop.housekeeping.leads))
+    clearing = asyncio.create_task(loop.code.run(loop.housekeeping.leads))
+    telling = asyncio.create_task(loop.notifier.run(loop.housekeeping.leads))
+    reading = asyncio.create_task(loop.health.news.run())
     stopping = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({scheduling, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        await parts.cycle.stop()
+        await loop.cycle.stop()
         await scheduling
     finally:
         await end_tasks(sweeping, holding, clearing, telling, reading, stopping, scheduling)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from hai_client.snapshots.machine import machine_id
@@ -32,6 +31,7 @@ from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
 from hai_scheduler.app.config import ConfigError, Settings
 from hai_scheduler.app.kubernetes_start import open_kubernetes
 from hai_scheduler.app.starting import writable
+from hai_scheduler.app.versions import versions
 from hai_scheduler.core.workspace.abi import PlatformImage
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
@@ -39,52 +39,23 @@ from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.haienvs import Haienvs
 from hai_scheduler.ports.images import Images
-from hai_scheduler.ports.messengers import AddressBook, Messenger
+from hai_scheduler.ports.messengers import Messenger
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.snapshots import Snapshots
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.timings import Timings
+from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.service.shared.orders import ComputePool
-from hai_scheduler.service.tallies.timings import ProcessTimings
-from hai_scheduler.service.workspace.rank_env import RankLocations
+from hai_scheduler.service.shared.timings import ProcessTimings
+from hai_scheduler.service.shared.world import World
 from hai_scheduler.store.store import SqlStore, open_store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adapters:
-    """The open adapters of one process."""
-
-    store: Store
-    cluster: Cluster
-    bus: Bus
-    clock: Clock
-    files: Files | None = None
-    #: The worker processes that compute; None: this process computes.
-    workers: ComputePool | None = None
-    #: The environments of haienv; None: this platform has none.
-    haienvs: Haienvs | None = None
-    #: The snapshots of code; None: this platform stores none.
-    snapshots: Snapshots | None = None
-    #: A text by which a client on this machine knows that tasks see its files; None: ranks are elsewhere.
-    machine: str | None = None
-    #: The registries that tell digests of images; None: none is asked.
-    images: Images | None = None
-    #: What carries messages to people, by kind of channel (`mail`, `webhook`, `sink`).
-    messengers: Mapping[str, Messenger] = field(default_factory=dict)
-    #: Which addresses users may write.
-    address_book: AddressBook = field(default_factory=lambda: SettingsAddressBook(MessagingSettings()))
-    #: The image of ranks whose environment names none; None: ranks run in no image.
-    platform_image: PlatformImage | None = None
-    #: How long the database and the cluster take to answer this process.
-    timings: ProcessTimings = field(default_factory=lambda: ProcessTimings("here"))
-
-
-async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | None) -> Adapters:
+async def open_world(settings: Settings, accounts: Accounts | None) -> World:
     """Open all adapters. Raises ConfigError, Temporary, and the adapters' own errors for wrong settings.
 
     If one cannot be opened, those that are open already are closed again: the start may be tried many times.
     """
-    clock, timings = SystemClock(), ProcessTimings(settings.role)
+    clock, timings, locations = SystemClock(), ProcessTimings(settings.role), locations_of(settings, accounts)
     async with contextlib.AsyncExitStack() as opened:
         cluster: Cluster
         files: Files
@@ -100,14 +71,16 @@ async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | N
         else:
             # The driver is asked where its answer counts.
             real = 0 if settings.nodes_file is not None or settings.gpus_per_node == 0 else await real_gpus()
-            cluster = _local_cluster(settings, api_url, accounts, timings, real)
+            cluster = _local_cluster(settings, locations.api_url, accounts, timings, real)
             opened.push_async_callback(cluster.close)
             store = await _open_store(settings, timings)
             opened.push_async_callback(store.close)
             files = LocalFiles(accounts)
         bus = await _open_bus(settings, clock)
         opened.pop_all()
-    return Adapters(
+    return World(
+        settings=settings.service,
+        locations=locations,
         store=store,
         cluster=cluster,
         bus=bus,
@@ -122,6 +95,7 @@ async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | N
         address_book=SettingsAddressBook(settings.messaging),
         platform_image=None if settings.kubernetes is None else platform_image_of(settings.kubernetes),
         timings=timings,
+        versions=versions,
     )
 
 
@@ -239,13 +213,13 @@ async def _open_bus(settings: Settings, clock: Clock) -> Bus:
         raise ConfigError(f"HaiScheduler.redis_url: {error}") from None
 
 
-async def close_world(adapters: Adapters) -> None:
+async def close_world(world: World) -> None:
     """Close all adapters."""
-    if adapters.workers is not None:
-        await adapters.workers.close()
-    await adapters.bus.close()
-    await adapters.cluster.close()
-    await adapters.store.close()
+    if world.workers is not None:
+        await world.workers.close()
+    await world.bus.close()
+    await world.cluster.close()
+    await world.store.close()
 
 
 def accounts_of(settings: Settings) -> Accounts | None:

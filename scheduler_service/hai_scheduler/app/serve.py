@@ -47,7 +47,7 @@ async def serve(settings: Settings) -> None:
     else:
         import_at_first_use("jupyterhub.orm")
         with imports_for_good():
-            from hai_scheduler.app.compose import serve_api
+            from hai_scheduler.app.api import serve_api
 
         await serve_api(settings, secret, stop, alone=alone)
 

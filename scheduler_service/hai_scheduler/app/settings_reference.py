@@ -14,7 +14,7 @@ from hai_scheduler.app.kubernetes_config import KubernetesSettings
 from hai_scheduler.app.limits_config import ApiLimits
 from hai_scheduler.app.metrics_config import MetricsLabels
 from hai_scheduler.app.notify_config import NotificationSettings
-from hai_scheduler.service.policy.numbers import NUMBERS
+from hai_scheduler.service.shared.policy_numbers import NUMBERS
 
 _INTRODUCTION = """\
 # Settings of the scheduler service

@@ -11,7 +11,7 @@ from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.reasons import sentence_of
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.planning.plan import plan
-from hai_scheduler.service.policy.numbers import changed
+from hai_scheduler.service.shared.policy_numbers import changed
 from hai_scheduler.sim.plain import encode
 from hai_scheduler.sim.snapshots import Recorded, read
 

@@ -13,7 +13,7 @@ from hai_client.errors import Invalid
 from hai_scheduler.core.explaining.explain import nodes as count_of
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.ordering.discipline import Discipline
-from hai_scheduler.service.policy.numbers import changed
+from hai_scheduler.service.shared.policy_numbers import changed
 from hai_scheduler.sim.failures import FIREFLYER_RATE, FailureModel
 from hai_scheduler.sim.formats import FORMATS
 from hai_scheduler.sim.formats.trace import Trace, TraceReading, jobs_of

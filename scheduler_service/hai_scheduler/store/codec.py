@@ -200,5 +200,5 @@ class RowCodec(Generic[_T]):
                 found[name] = empty
         self._read.fields_of(found)
         if self._rest is not None:
-            found.update(self._rest.fields_of(self._rest.own(row[self._rest_at])))
+            found.update(self._rest.fields_of(self._rest.own(row[self._rest_at] or {})))
         return self._read.kind(**found, **given)

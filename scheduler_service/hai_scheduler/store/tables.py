@@ -129,6 +129,8 @@ SPECS = Table(
     _value("snapshot"),
     # The image with its digest; NULL: the environment's name counts.
     Column("image", Text),
+    # Fields without a column of their own; NULL for tasks of versions that had none.
+    _value("data"),
 )
 
 RUNS = Table(

@@ -27,10 +27,9 @@ from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.server.auth import BELIEVED, Auth
 from hai_scheduler.api.server.kinds import LimitSettings
-from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.page import PageFile, StudioPage
-from hai_scheduler.api.server.services import Services
-from hai_scheduler.app.opening import Adapters
+from hai_scheduler.api.server.platform import Platform
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
@@ -39,76 +38,19 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Rank, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.workspace.abi import PlatformImage
-from hai_scheduler.core.workspace.builds import BuildSettings
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.service.accounting.containers import ContainerBooks
-from hai_scheduler.service.accounting.costs import Costs
-from hai_scheduler.service.accounting.reports import Reports
-from hai_scheduler.service.computing.workers import Here
-from hai_scheduler.service.insight.audit import AuditReading
-from hai_scheduler.service.insight.decisions import Decisions
-from hai_scheduler.service.insight.explanations import Explanations
-from hai_scheduler.service.insight.feed import Feed
-from hai_scheduler.service.insight.forecasts import Forecasts
-from hai_scheduler.service.insight.node_map import NodeMap
-from hai_scheduler.service.insight.overview import Overviews
-from hai_scheduler.service.insight.people import People
-from hai_scheduler.service.insight.platform_details import PlatformDetails
-from hai_scheduler.service.insight.previews import Previews
-from hai_scheduler.service.insight.queries import Queries
-from hai_scheduler.service.insight.queue_lists import QueueLists
-from hai_scheduler.service.insight.silence import Silence
-from hai_scheduler.service.insight.task_lists import TaskLists
 from hai_scheduler.service.launch.run_tokens import RunTokens
-from hai_scheduler.service.logs.failures import Failures
-from hai_scheduler.service.logs.rank_logs import RankLogs
-from hai_scheduler.service.logs.reading import Logs
-from hai_scheduler.service.metrics.following import NewestPoints
-from hai_scheduler.service.metrics.idle_gpus import IdleGpus
-from hai_scheduler.service.metrics.now import NewestUse
-from hai_scheduler.service.metrics.pace import Pace
-from hai_scheduler.service.metrics.reading import Series
-from hai_scheduler.service.metrics.taking import MetricsIntake
-from hai_scheduler.service.notifying.own_rules import OwnNotifications
-from hai_scheduler.service.origin.orphans import Orphans
-from hai_scheduler.service.people.archiving import Archiving
-from hai_scheduler.service.platform.admin import Administration
-from hai_scheduler.service.platform.health import Health
-from hai_scheduler.service.platform.loop_status import SETTING, LoopStatus, StatusReader
-from hai_scheduler.service.platform.readiness import Readiness
-from hai_scheduler.service.policy.changes import PolicyChanges
-from hai_scheduler.service.policy.store import PolicyStore
-from hai_scheduler.service.profiling.intake import RecordingIntake
-from hai_scheduler.service.profiling.recordings import Recordings
-from hai_scheduler.service.quota.own import OwnQuotas
-from hai_scheduler.service.runs.image_reports import ImageReports
-from hai_scheduler.service.runs.rank_reports import RankReports
-from hai_scheduler.service.runs.rendezvous import Rendezvous
-from hai_scheduler.service.runs.run_facts import RunRegistry
+from hai_scheduler.service.platform.loop_status import SETTING, LoopStatus
 from hai_scheduler.service.scheduling.cycle import Cycle
-from hai_scheduler.service.shared.archived_names import ArchivedNames
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.news import News
-from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.tasks.builds import EnvironmentBuilds
-from hai_scheduler.service.tasks.experiments import Experiments
-from hai_scheduler.service.tasks.labels import Labels
-from hai_scheduler.service.tasks.many import ManyTasks
+from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.service.tasks.submission import Submission
-from hai_scheduler.service.tasks.submissions import Submissions
-from hai_scheduler.service.workspace.catalogue import Catalogue
-from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
-from hai_scheduler.service.workspace.mount_rules import MountRules
-from hai_scheduler.service.workspace.named_environments import NamedEnvironments
-from hai_scheduler.service.workspace.pinning import Pinning
-from hai_scheduler.service.workspace.rank_env import RankLocations
-from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 from integration.api.fakes import ACCESS, FakeCluster, FakeHub, hub_answers
-from kit.both_roles import assemble
 from kit.memory.cluster import MemoryCluster, notices_of
 from kit.memory.haienvs import MemoryHaienvs
 from kit.memory.store import MemoryStore
+from kit.worlds import TOKENS, make_world
 
 PREFIX = "/services/hai/"
 #: A page of one small file.
@@ -151,13 +93,16 @@ class World:
     store: MemoryStore
     bus: MemoryBus
     cluster: FakeCluster
-    latest_plan: LatestPlan
-    services: Services
-    tokens: RunTokens
+    platform: Platform
     hub: FakeHub
     root: str
     client: aiohttp.ClientSession
+    tokens: RunTokens = TOKENS
     haienvs: MemoryHaienvs = field(default_factory=lambda: MemoryHaienvs(clock=SystemClock()))
+
+    @property
+    def latest_plan(self) -> LatestPlan:
+        return self.platform.world.latest_plan
 
     @property
     def url(self) -> str:
@@ -208,7 +153,7 @@ class World:
 
     async def submit(self, name: str = "train", user: str = "alice", **options: Any) -> Task:
         submission = Submission(name=name, command=("python", "train.py"), cwd="/w", **options)
-        return await self.services.submissions.submit(Caller(name=user), submission)
+        return await self.platform.tasks.submissions.submit(Caller(name=user), submission)
 
     async def start(
         self,
@@ -246,7 +191,7 @@ class World:
 
 @asynccontextmanager
 async def served(
-    services: Services, tokens: RunTokens, limits: LimitSettings | None = None
+    platform: Platform, tokens: RunTokens, limits: LimitSettings | None = None
 ) -> AsyncIterator[tuple[str, FakeHub, aiohttp.ClientSession]]:
     """The interface on a port of its own, beside a Hub; and a browser."""
     hub = FakeHub()
@@ -265,7 +210,7 @@ async def served(
         cookie_secret=Secret("cookie secret"),
     )
     hub.forget = auth.hub.cache.clear
-    application = make_application(services, prefix=PREFIX, auth=auth, limits=limits, page=PAGE)
+    application = make_application(platform, prefix=PREFIX, auth=auth, limits=limits, page=PAGE)
     root, server = _serve(make_server(application))
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
         yield root, hub, client
@@ -275,136 +220,50 @@ async def served(
     await auth.close()
 
 
+async def _as_it_is(bearable: float | None = None) -> None:
+    """Leave the view as the test wrote it."""
+
+
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
+    """The interface over a store and a cluster in memory; nothing ticks."""
     clock = SystemClock()
     store, bus, cluster = MemoryStore(), MemoryBus(clock), FakeCluster()
-    latest_plan = LatestPlan(
-        nodes=[Node(name=f"node-{n}", gpus=2) for n in range(1, 5)], last_tick=clock.now(), ticks=1
-    )
-    tokens = RunTokens(Secret("run secret"))
-    reader = StatusReader(store=store, clock=clock)
-    settings = ServiceSettings()
-    policy_store = PolicyStore(settings)
     haienvs = MemoryHaienvs(clock=clock)
-    runtime_envs = RuntimeEnvs(store=store, pinning=Pinning(haienvs=haienvs))
-    code = CodeSnapshots(
-        store=store,
-        clock=clock,
-        policies=lambda: policy_store.current,
-        snapshots=SnapshotFolder(tmp_path / "snapshots", clock),
-    )
-    queries = Queries(store=store, clock=clock, latest_plan=latest_plan, locations=PLACES)
-    submissions = Submissions(
-        store=store,
-        bus=bus,
-        clock=clock,
-        settings=settings,
-        policies=policy_store,
-        latest_plan=latest_plan,
-        runtime_envs=runtime_envs,
-        code=code,
-    )
-    workers, news = Here(store), News(store=store, bus=bus, look_every=0.02)
-    pace = Pace()
-    images = NamedEnvironments(store=store, bus=bus, clock=clock)
-    health = Health(news=reader, latest_plan=latest_plan)
 
     async def versions() -> dict[str, str | None]:
         return {"service": "1.2.3", "lab": None}
 
-    policy = PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store)
-    services = Services(
-        store=store,
-        submissions=submissions,
-        archiving=Archiving(
+    platform = Platform(
+        make_world(
             store=store,
             bus=bus,
+            cluster=cluster,
             clock=clock,
-            policies=policy_store,
-            names=ArchivedNames(store=store, clock=clock),
-        ),
-        audit=AuditReading(store=store),
-        people=People(store=store, clock=clock, latest_plan=latest_plan),
-        platform_details=PlatformDetails(
-            store=store,
-            clock=clock,
-            cluster=cluster,  # type: ignore[arg-type]
-            health=health,
-            queries=queries,
+            locations=PLACES,
+            holder="machine-7:4711",
+            address_book=SettingsAddressBook(MESSAGING),
+            haienvs=haienvs,
+            snapshots=SnapshotFolder(tmp_path / "snapshots", clock),
+            platform_image=PlatformImage(image="hai-task:1"),
             versions=versions,
-        ),
-        administration=Administration(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
-        rank_reports=RankReports(store=store, bus=bus, clock=clock),
-        image_reports=ImageReports(store=store, clock=clock, platform=PlatformImage(image="hai-task:1")),
-        run_registry=RunRegistry(store=store, cluster=cluster),  # type: ignore[arg-type]
-        rendezvous=Rendezvous(store=store, cluster=cluster, bus=bus, clock=clock),  # type: ignore[arg-type]
-        rank_logs=RankLogs(store=store, keep_bytes=1000),
-        reports=Reports(store=store, clock=clock),
-        container_books=ContainerBooks(store=store, clock=clock),
-        costs=Costs(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
-        queries=queries,
-        task_lists=TaskLists(store=store, clock=clock, latest_plan=latest_plan, queries=queries),
-        node_map=NodeMap(store=store, clock=clock, latest_plan=latest_plan, queries=queries),
-        overviews=Overviews(store=store, clock=clock, latest_plan=latest_plan, queries=queries),
-        queue_lists=QueueLists(clock=clock, latest_plan=latest_plan),
-        previews=Previews(clock=clock, latest_plan=latest_plan, policy=policy, workers=workers),
-        labels=Labels(store=store, bus=bus, clock=clock),
-        many_tasks=ManyTasks(submissions=submissions),
-        readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder="machine-7:4711"),
-        explanations=Explanations(
-            queries=queries,
-            clock=clock,
-            latest_plan=latest_plan,
-            workers=workers,
-            silence=Silence(store=store, cluster=cluster, clock=clock),
-        ),  # type: ignore[arg-type]
-        decisions=Decisions(store=store),
-        experiments=Experiments(workers=workers),
-        forecasts=Forecasts(
-            store=store, clock=clock, latest_plan=latest_plan, submissions=submissions, workers=workers
-        ),
-        logs=Logs(store=store, cluster=cluster, news=news, workers=workers, look_every=0.02),  # type: ignore[arg-type]
-        rank_metrics=MetricsIntake(
-            store=store,
-            bus=bus,
-            clock=clock,
-            pace=pace,
-            idle=IdleGpus(store=store, bus=bus, clock=clock, policies=policy_store),
-        ),
-        series=Series(store=store, clock=clock, pace=pace),
-        newest_points=NewestPoints(store=store, bus=bus, clock=clock, pace=pace),
-        recordings=Recordings(store=store, bus=bus, clock=clock, workers=workers, settings=settings),
-        recording_intake=RecordingIntake(store=store, bus=bus, clock=clock),
-        cluster_use=NewestUse(store=store, clock=clock, latest_plan=latest_plan),
-        failures=Failures(cluster=cluster),  # type: ignore[arg-type]
-        feed=Feed(store=store, news=news),
-        notifications=OwnNotifications(store=store, bus=bus, clock=clock, book=SettingsAddressBook(MESSAGING)),
-        orphans=Orphans(store=store, bus=bus, clock=clock),
-        own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
-        policy=policy,
-        mount_rules=MountRules(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
-        environments=images,
-        catalogue=Catalogue(images=images, haienvs=haienvs),
-        builds=EnvironmentBuilds(
-            submissions=submissions, latest_plan=latest_plan, builder=BuildSettings(), haienvs=haienvs
-        ),
-        runtime_envs=runtime_envs,
-        code=code,
-        metrics=Metrics(reader),
-        health=health,
+            latest_plan=LatestPlan(
+                nodes=[Node(name=f"node-{n}", gpus=2) for n in range(1, 5)], last_tick=clock.now(), ticks=1
+            ),
+        )
     )
+    platform.world.latest_plan.asked = _as_it_is
+    platform.logs.intake.keep_bytes = 1000
+    platform.logs.reading.look_every = platform.insight.feed.news.look_every = 0.02
     async with store.write() as tx:
         for level in (Priority.NORMAL, Priority.HIGH):
             await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=4))
-    async with served(services, tokens) as (root, hub, client):
+    async with served(platform, TOKENS) as (root, hub, client):
         world = World(
             store=store,
             bus=bus,
             cluster=cluster,
-            latest_plan=latest_plan,
-            services=services,
-            tokens=tokens,
+            platform=platform,
             hub=hub,
             root=root,
             client=client,
@@ -421,31 +280,25 @@ async def platform() -> AsyncIterator[tuple[World, Cycle]]:
     store, bus = MemoryStore(), MemoryBus(clock)
     nodes = [Node(name="node-1", gpus=2), Node(name="node-2", gpus=2)]
     cluster = MemoryCluster(clock, nodes, notices=notices_of(store))
-    tokens = RunTokens(Secret("run secret"))
-    parts = assemble(
-        Adapters(store=store, cluster=cluster, bus=bus, clock=clock),
-        ServiceSettings(),
-        tokens=tokens,
-        locations=PLACES,
-        holder="test",
-    )
+    around = make_world(store=store, cluster=cluster, bus=bus, clock=clock, locations=PLACES, holder="test")
+    loop, platform = SchedulingLoop(around, TOKENS), Platform(around)
     async with store.write() as tx:
         for level in Priority:
             await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
-    await parts.cycle.tick()
-    async with served(parts.services, tokens) as (root, hub, client):
-        world = World(
-            store=store,
-            bus=bus,
-            cluster=cluster,  # type: ignore[arg-type]
-            latest_plan=parts.cycle.latest_plan,
-            services=parts.services,
-            tokens=tokens,
-            hub=hub,
-            root=root,
-            client=client,
+    await loop.cycle.tick()
+    async with served(platform, TOKENS) as (root, hub, client):
+        yield (
+            World(
+                store=store,
+                bus=bus,
+                cluster=cluster,  # type: ignore[arg-type]
+                platform=platform,
+                hub=hub,
+                root=root,
+                client=client,
+            ),
+            loop.cycle,
         )
-        yield world, parts.cycle
 
 
 def _serve(server: HTTPServer) -> tuple[str, HTTPServer]:

@@ -114,7 +114,7 @@ async def test_what_cannot_be_done_for_now_says_when_to_try_again(world, monkeyp
     async def away(*_: object) -> None:
         raise Temporary("the database is away")
 
-    monkeypatch.setattr(Queries, "cluster", away)
+    monkeypatch.setattr(Queries, "whole_cluster", away)
     async with world.ask("GET", "/cluster") as response:
         assert (response.status, response.headers["Retry-After"]) == (503, "1")
     async with world.ask("GET", "/nowhere") as response:
@@ -155,7 +155,7 @@ async def test_a_fault_of_ours_is_told_by_its_incident_alone(world, monkeypatch,
     async def broken(*_: object) -> None:
         raise RuntimeError("password hunter2")
 
-    monkeypatch.setattr(type(world.services.queries), "own_quota", broken)
+    monkeypatch.setattr(type(world.platform.insight.queries), "own_quota", broken)
     with caplog.at_level(logging.ERROR):
         async with world.ask("GET", "/me") as response:
             text = await response.text()

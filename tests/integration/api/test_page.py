@@ -70,7 +70,7 @@ async def test_there_are_no_other_files(world, name: str) -> None:
 async def test_where_the_page_is_not_installed_it_is_said_what_to_install(world, monkeypatch) -> None:
     empty = dataclasses.replace(conftest.PAGE, document=None)
     monkeypatch.setattr(conftest, "PAGE", empty)
-    async with conftest.served(world.services, world.tokens) as (root, _, client):
+    async with conftest.served(world.platform, world.tokens) as (root, _, client):
         apart = dataclasses.make_dataclass("Apart", ["root", "client"])(root, client)
         await login(apart)
         async with client.get(f"{root}{HOME}") as response:

@@ -153,7 +153,7 @@ async def test_a_pod_that_is_ended_by_others_takes_the_whole_gang_along_in_time(
 
 
 async def test_a_long_log_arrives_whole_and_of_it_the_end_is_kept(world, task, pods) -> None:
-    object.__setattr__(world.services.rank_logs, "keep_bytes", 200_000)
+    world.platform.logs.intake.keep_bytes = 200_000
     await pods.start("seq", "1", "50000")
     await pods.up()
     assert await pods.wait() == [0, 0]

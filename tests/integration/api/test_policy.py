@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.service.policy.numbers import NUMBERS
+from hai_scheduler.service.shared.policy_numbers import NUMBERS
 
 
 def number(policy: Any, name: str) -> Any:

@@ -42,7 +42,7 @@ async def test_ready_says_who_leads_and_tells_no_names(world) -> None:
 
 
 async def test_before_the_first_look_at_the_nodes_it_is_not_ready(world) -> None:
-    world.latest_plan.last_tick = None
+    world.latest_plan.last_tick, world.latest_plan.leading = None, True
     status, problem = await world.json("GET", "/health/ready", None)
     assert (status, problem["code"]) == (503, "unavailable")
 

@@ -283,7 +283,7 @@ class Readers:
 
 
 def read_by(world, readers: Readers) -> Readers:
-    object.__setattr__(world.services.recordings, "workers", readers)
+    world.platform.profiling.recordings.workers = readers
     return readers
 
 

@@ -41,7 +41,7 @@ async def test_a_run_without_a_notice_is_told_so(world, running) -> None:
 
 
 async def test_a_rank_that_waits_hears_of_a_notice_at_once(world, running) -> None:
-    object.__setattr__(world.services.rank_reports, "look_every", 600.0)  # who hears of it has heard the bell
+    world.platform.runs.reports.look_every = 600.0  # who hears of it has heard the bell
     topic = run_topic(running.run_id(1))
     waiting = asyncio.ensure_future(notice(world, running, "rank=1&wait=60"))
     await until("the poll to listen", lambda: world.listeners(topic))
@@ -144,7 +144,7 @@ async def send(world, task: Task, data: bytes, query: str, *, rank: object = 0, 
 async def test_a_rank_that_waits_for_the_others_hears_of_them_when_the_cluster_rings(world, running) -> None:
     assert await addresses(world, running, "rank=1") == (200, {"addresses": None})
     assert await addresses(world, running, "rank=1&wait=0.05") == (200, {"addresses": None})
-    object.__setattr__(world.services.rendezvous, "look_every", 600.0)  # who hears of it has heard the bell
+    world.platform.runs.rendezvous.look_every = 600.0  # who hears of it has heard the bell
     waiting = asyncio.ensure_future(addresses(world, running, "rank=1&wait=60"))
     await until("the poll to listen", lambda: world.listeners(TICK))
     world.cluster.up[running.run_id(1)] = ("10.0.0.1", "10.0.0.2")
@@ -155,7 +155,7 @@ async def test_a_rank_that_waits_for_the_others_hears_of_them_when_the_cluster_r
 
 
 async def test_a_rank_whose_run_is_told_to_leave_before_it_began_waits_no_longer(world, running) -> None:
-    object.__setattr__(world.services.rendezvous, "look_every", 0.01)
+    world.platform.runs.rendezvous.look_every = 0.01
     waiting = asyncio.ensure_future(addresses(world, running, "rank=1&wait=60"))
     await until("the poll to listen", lambda: world.listeners(TICK))
     await world.json("POST", f"/tasks/{running.id}/suspend")

@@ -75,7 +75,7 @@ class World:
                 task = await self.service.task(task_id)
                 if task.live_run is not None:
                     taken = SeriesPiece.of(points_of([PointIn.model_validate(point) for point in points]))
-                    await self.service.parts.services.rank_metrics.take(task.live_run.id, rank, taken)
+                    await self.service.platform.metrics.intake.take(task.live_run.id, rank, taken)
                 points.clear()
             await self.service.step()
 

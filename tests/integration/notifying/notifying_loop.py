@@ -21,6 +21,7 @@ from hai_scheduler.service.notifying.routing import Routing
 from hai_scheduler.service.notifying.sending import Sending
 from hai_scheduler.store.store import open_store
 from kit.receivers import NoLogs
+from kit.worlds import make_world
 
 
 async def main(folder: Path, smtp_port: int, claim: timedelta) -> None:
@@ -30,7 +31,7 @@ async def main(folder: Path, smtp_port: int, claim: timedelta) -> None:
     # What is lost is what counts here, not how much an hour may have.
     service.PER_HOUR = service.ON_SCREEN_PER_HOUR = 10**6
     rules.FIRST_PAUSE = timedelta(seconds=0.2)
-    sending = Sending(
+    world = make_world(
         store=store,
         bus=bus,
         clock=clock,
@@ -38,10 +39,8 @@ async def main(folder: Path, smtp_port: int, claim: timedelta) -> None:
             "mail": SmtpMessenger(mail, tls_of(None)),
             "webhook": WebhookMessenger(tls_of(folder / "server.crt"), [ip_network("127.0.0.0/8")]),
         },
-        claim=claim,
     )
-    routing = Routing(store=store, clock=clock, failures=NoLogs())
-    notifier = Notifier(store=store, bus=bus, clock=clock, routing=routing, sending=sending)
+    notifier = Notifier(world, Routing(world, NoLogs()), Sending(world, claim=claim))
     print("ready", flush=True)
     await notifier.run(lambda: True)
 

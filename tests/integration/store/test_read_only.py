@@ -8,20 +8,15 @@ import pytest
 
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.store.store import open_store
-from kit.databases import PostgresServer
+from kit.databases import PostgresServer, own_postgres
 from kit.waiting import until
 
 
 @pytest.fixture
 def server() -> Iterator[PostgresServer]:
-    found = PostgresServer.find()
-    if isinstance(found, str):
-        pytest.skip(f"no PostgreSQL: {found}")
-    try:
+    with own_postgres() as found:
         found.start()
         yield found
-    finally:
-        found.remove()
 
 
 async def test_a_write_is_worth_another_try_and_reading_goes_on(server: PostgresServer) -> None:

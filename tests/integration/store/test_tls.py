@@ -17,7 +17,7 @@ from hai_scheduler.adapters.system.redis_bus import open_bus
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.store.store import open_store
 from kit.certificates import certificate
-from kit.databases import PostgresServer
+from kit.databases import own_postgres
 from kit.ports import free_port
 from kit.waiting import until, wait_for
 
@@ -36,20 +36,15 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def postgresql(certificates: Path) -> Iterator[str]:
     """HOST:PORT of a server that takes connections with TLS alone."""
-    server = PostgresServer.find()
-    if isinstance(server, str):
-        pytest.skip(f"no PostgreSQL: {server}")
-    port, owner = free_port(), server.folder.stat()
-    for name in ("server.crt", "server.key"):
-        shutil.copy(certificates / name, server.folder)
-        os.chown(server.folder / name, owner.st_uid, owner.st_gid)
-    (server.folder / "data" / "pg_hba.conf").write_text("local all all trust\nhostssl all all 127.0.0.1/32 trust\n")
-    try:
+    with own_postgres() as server:
+        port, owner = free_port(), server.folder.stat()
+        for name in ("server.crt", "server.key"):
+            shutil.copy(certificates / name, server.folder)
+            os.chown(server.folder / name, owner.st_uid, owner.st_gid)
+        (server.folder / "data" / "pg_hba.conf").write_text("local all all trust\nhostssl all all 127.0.0.1/32 trust\n")
         files = (f"ssl_{kind}_file={server.folder}/server.{end}" for kind, end in (("cert", "crt"), ("key", "key")))
         server.start("listen_addresses=127.0.0.1", f"port={port}", "ssl=on", *files)
         yield f"127.0.0.1:{port}"
-    finally:
-        server.remove()
 
 
 async def test_the_store_speaks_to_the_server_that_its_certificate_names(postgresql: str, certificates: Path) -> None:

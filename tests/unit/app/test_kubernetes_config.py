@@ -138,5 +138,5 @@ async def test_without_the_package_the_remedy_is_named(monkeypatch) -> None:
 
 
 def test_a_machine_without_kubernetes_does_not_import_it() -> None:
-    code = "import sys, hai_scheduler.app.compose; sys.exit('kubernetes' in sys.modules)"
+    code = "import sys, hai_scheduler.app.api; sys.exit('kubernetes' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

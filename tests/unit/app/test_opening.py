@@ -17,13 +17,11 @@ from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.system.socket_bus import SocketBus
 from hai_scheduler.app import opening as module
 from hai_scheduler.app.config import ConfigError, HaiScheduler, Settings
-from hai_scheduler.app.opening import accounts_of, close_world, locations_of, open_adapters
+from hai_scheduler.app.opening import accounts_of, close_world, locations_of, open_world
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.store.store import SqlStore
 from hai_scheduler.worker.pool import ProcessWorkers
-
-URL = "http://127.0.0.1:1/api/v1"
 
 
 @pytest.fixture
@@ -54,14 +52,14 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def test_on_one_machine_ranks_are_processes_and_the_bus_is_sockets(settings: Settings, closed: list[str]) -> None:
-    adapters = await open_adapters(settings, URL, None)
-    assert isinstance(adapters.cluster, LocalCluster)
-    assert isinstance(adapters.bus, SocketBus)
-    assert isinstance(adapters.files, LocalFiles)
-    assert isinstance(adapters.workers, ProcessWorkers)
-    assert adapters.haienvs is None
-    assert len(await adapters.cluster.nodes()) == 2
-    await close_world(adapters)
+    world = await open_world(settings, None)
+    assert isinstance(world.cluster, LocalCluster)
+    assert isinstance(world.bus, SocketBus)
+    assert isinstance(world.files, LocalFiles)
+    assert isinstance(world.workers, ProcessWorkers)
+    assert world.haienvs is None
+    assert len(await world.cluster.nodes()) == 2
+    await close_world(world)
     assert closed == ["workers", "bus", "cluster", "store"]
 
 
@@ -76,17 +74,17 @@ async def test_on_one_machine_ranks_are_processes_and_the_bus_is_sockets(setting
 async def test_a_folder_of_runs_that_other_processes_change_is_looked_at_each_time(
     settings: Settings, changes: dict[str, Any], shared: bool
 ) -> None:
-    adapters = await open_adapters(replace(settings, **changes), URL, None)
-    assert adapters.cluster._runs._shared is shared
-    assert (adapters.workers is None) is (changes["role"] == "loop"), "the loop answers no client"
-    await close_world(adapters)
+    world = await open_world(replace(settings, **changes), None)
+    assert world.cluster._runs._shared is shared
+    assert (world.workers is None) is (changes["role"] == "loop"), "the loop answers no client"
+    await close_world(world)
 
 
 async def test_environments_of_haienv_are_where_the_settings_say(settings: Settings, tmp_path: Path) -> None:
-    adapters = await open_adapters(replace(settings, haienv_root=tmp_path / "envs"), URL, None)
-    assert isinstance(adapters.haienvs, HaienvFolder)
-    assert adapters.haienvs.root == str(tmp_path / "envs")
-    await close_world(adapters)
+    world = await open_world(replace(settings, haienv_root=tmp_path / "envs"), None)
+    assert isinstance(world.haienvs, HaienvFolder)
+    assert world.haienvs.root == str(tmp_path / "envs")
+    await close_world(world)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +98,7 @@ async def test_a_wrong_address_is_named_by_its_setting_and_not_shown(
     settings: Settings, changes: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(ConfigError, match=said) as caught:
-        await open_adapters(replace(settings, **changes), URL, None)
+        await open_world(replace(settings, **changes), None)
     assert "s3cret" not in str(caught.value)
 
 
@@ -123,7 +121,7 @@ async def test_a_package_that_is_not_installed_is_named_with_how_to_get_it(
     else:
         monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ConfigError, match=rf"is missing: pip install 'hai-platform\[{extra}\]'"):
-        await open_adapters(replace(settings, **changes), URL, None)
+        await open_world(replace(settings, **changes), None)
 
 
 async def test_what_is_open_already_is_closed_when_the_bus_cannot_be_opened(
@@ -136,7 +134,7 @@ async def test_what_is_open_already_is_closed_when_the_bus_cannot_be_opened(
 
     monkeypatch.setattr(module, "open_socket_bus", away)
     with pytest.raises(Temporary):
-        await open_adapters(settings, URL, None)
+        await open_world(settings, None)
     assert sorted(closed) == ["cluster", "store"]
 
 
@@ -159,7 +157,7 @@ async def test_on_kubernetes_too_what_is_open_already_is_closed(
     monkeypatch.setattr(module, "open_socket_bus", away)
     pods = ClusterSettings(namespace="runs", api_url="http://hai:8090/api/v1")
     with pytest.raises(Temporary):
-        await open_adapters(replace(settings, kubernetes=pods), URL, None)
+        await open_world(replace(settings, kubernetes=pods), None)
     assert sorted(closed) == (["store"] if fails == "cluster" else ["cluster", "store"])
 
 

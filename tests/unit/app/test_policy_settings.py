@@ -11,7 +11,7 @@ import pytest
 from hai_scheduler.app.config import ConfigError, HaiScheduler, SchedulingPolicy
 from hai_scheduler.app.settings_reference import reference
 from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
-from hai_scheduler.service.policy.numbers import BY_NAME, NUMBERS, NumberKind, changed, read, written
+from hai_scheduler.service.shared.policy_numbers import BY_NAME, NUMBERS, NumberKind, changed, read, written
 from hai_scheduler.service.shared.settings import ServiceSettings
 
 BASE = ["--role", "api", "--state-dir", "/tmp/state", "--port", "1"]

@@ -19,13 +19,15 @@ import pytest
 
 from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.system.socket_bus import SocketBus
-from hai_scheduler.app import compose, loop, world
+from hai_scheduler.app import api, loop, world
 from hai_scheduler.app import serve as module
 from hai_scheduler.app.config import ConfigError, HaiScheduler, Settings
 from hai_scheduler.app.serve import serve
 from hai_scheduler.app.state_lock import StateLock
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.shared.world import World
 from hai_scheduler.store.store import SqlStore
 
 
@@ -150,7 +152,7 @@ async def test_one_that_waits_for_the_database_ends_when_it_is_told_to(
         tried.set()
         raise Temporary("the state database does not answer")
 
-    monkeypatch.setattr(world, "open_adapters", away)
+    monkeypatch.setattr(world, "open_world", away)
     running = asyncio.create_task(serve(settings))
     await tried.wait()
     os.kill(os.getpid(), signal.SIGTERM)
@@ -164,13 +166,13 @@ async def test_one_that_waits_for_the_database_ends_when_it_is_told_to(
 async def test_the_next_loop_knows_which_one_it_follows(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """So it takes the lease over at once, not when the lease of a dead loop has expired."""
     known: list[str | None] = []
-    assembled = loop.assemble_loop
+    made = loop.SchedulingLoop
 
-    def heard(*parts: Any, holder: str, predecessor: str | None, **more: Any) -> Any:
-        known.extend((predecessor, holder))
-        return assembled(*parts, holder=holder, predecessor=predecessor, **more)
+    def heard(around: World, tokens: RunTokens, *, predecessor: str | None) -> Any:
+        known.extend((predecessor, around.holder))
+        return made(around, tokens, predecessor=predecessor)
 
-    monkeypatch.setattr(loop, "assemble_loop", heard)
+    monkeypatch.setattr(loop, "SchedulingLoop", heard)
     for _ in range(2):
         async with serving(settings, monkeypatch):
             pass
@@ -185,13 +187,13 @@ async def test_an_address_that_cannot_be_told_to_ranks_keeps_no_service_from_sta
     (settings.state_dir / "runs").parent.mkdir(parents=True)
     (settings.state_dir / "runs").write_text("a file")
     with caplog.at_level(logging.ERROR):
-        await compose._announce(settings, "http://127.0.0.1:1/api/v1")
+        await api._announce(settings, "http://127.0.0.1:1/api/v1")
     assert "ranks that started before a move do not hear" in caplog.text
 
 
 async def test_ranks_are_told_where_the_service_is(settings: Settings) -> None:
     for url in ("http://a/api/v1", "http://b/api/v1"):
-        await compose._announce(settings, url)
+        await api._announce(settings, url)
     assert (settings.state_dir / "runs" / "address").read_text().split() == ["http://b/api/v1"]
-    await compose._announce(replace(settings, redis_url=Secret("redis://h/0")), "http://c/api/v1")
+    await api._announce(replace(settings, redis_url=Secret("redis://h/0")), "http://c/api/v1")
     assert (settings.state_dir / "runs" / "address").read_text().split() == ["http://c/api/v1", "http://b/api/v1"]

@@ -15,7 +15,7 @@ from hai_scheduler.core.explaining.alternatives import ChangeKind
 from hai_scheduler.core.explaining.short import QUOTA_OF_OTHERS
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.service.insight import trial
-from hai_scheduler.service.policy.numbers import NUMBERS
+from hai_scheduler.service.shared.policy_numbers import NUMBERS
 
 _LAB = Path(__file__).parents[3] / "lab_extension"
 _TEXTS = _LAB / "src" / "text"

@@ -9,7 +9,7 @@ import pytest
 from hai_scheduler.core.tallies.families import CLUSTER, DATABASE
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.timings import Untimed, timed_request
-from hai_scheduler.service.tallies.timings import ProcessTimings
+from hai_scheduler.service.shared.timings import ProcessTimings
 
 
 @pytest.mark.parametrize(("error", "code"), [(None, "ok"), (Temporary("full"), "busy"), (RuntimeError("x"), "error")])

@@ -24,6 +24,7 @@ from hai_scheduler.service.shared.topics import FEED
 from kit.builders import T0, a_run, a_task
 from kit.memory.store import MemoryStore
 from kit.waiting import until
+from kit.worlds import make_world
 
 ALICE = Caller(name="alice")
 
@@ -122,5 +123,5 @@ async def a_world() -> World:
         task = await tx.tasks.add(a_task(), TaskSpec(command=("x",), cwd="/"))
         await tx.tasks.save(replace(task, state=TaskState.RUNNING, run=a_run(task.id)))
     paper = News(store=store, bus=bus, look_every=0.02)
-    logs = Logs(store=store, cluster=cluster, news=paper, workers=Here(store), look_every=0.02)  # type: ignore[arg-type]
-    return World(store, bus, cluster, logs, Feed(store=store, news=paper))
+    logs = Logs(make_world(store=store, cluster=cluster), news=paper, workers=Here(store), look_every=0.02)  # type: ignore[arg-type]
+    return World(store, bus, cluster, logs, Feed(make_world(store=store), news=paper))

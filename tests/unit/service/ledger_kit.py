@@ -23,7 +23,7 @@ LONG = Behaviour(work=timedelta(days=9), saves_in=timedelta(seconds=5))
 
 
 def keeping(service: Service) -> LedgerKeeping:
-    return service.parts.housekeeping.ledger
+    return service.loop.housekeeping.ledger
 
 
 async def patiently(service: Service, work: Coroutine[Any, Any, _T]) -> _T:

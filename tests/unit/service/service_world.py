@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.opening import Adapters
+from hai_scheduler.api.server.platform import Platform
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.priority import Priority
@@ -13,20 +14,17 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.workspace.abi import PlatformImage
 from hai_scheduler.ports.images import Images
-from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.values import HistoryEvent
-from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submission import Submission
-from hai_scheduler.service.workspace.rank_env import RankLocations
-from kit.both_roles import Parts, assemble
 from kit.builders import some_nodes
 from kit.memory.behaviour import Behaviour
 from kit.memory.clock import VirtualClock
 from kit.memory.cluster import MemoryCluster, notices_of
 from kit.memory.haienvs import MemoryHaienvs
 from kit.memory.store import MemoryStore
+from kit.worlds import TOKENS, make_world
 
 ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))
 SHORT = Policy(min_run=timedelta(seconds=30), slice=timedelta(seconds=60), default_grace=timedelta(seconds=20))
@@ -55,34 +53,30 @@ class Service:
         policies = policy if isinstance(policy, Policies) else Policies(default=policy)
         self.settings = ServiceSettings(policy=policies)
         self._starts = 0
-        self.parts: Parts
         self.restart()
 
     def restart(self) -> None:
         """Replace the service, as a new process of it would."""
         self._starts += 1
-        self.parts = assemble(
-            Adapters(
-                store=self.store,
-                cluster=self.cluster,
-                bus=self.bus,
-                clock=self.clock,
-                haienvs=self.haienvs,
-                images=self.images,
-                platform_image=self.platform_image,
-            ),
-            self.settings,
-            tokens=RunTokens(Secret("a secret of the service")),
-            locations=RankLocations(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),
+        world = make_world(
+            store=self.store,
+            cluster=self.cluster,
+            bus=self.bus,
+            clock=self.clock,
+            settings=self.settings,
+            haienvs=self.haienvs,
+            images=self.images,
+            platform_image=self.platform_image,
             holder=f"holder-{self._starts}",
         )
+        self.loop, self.platform = SchedulingLoop(world, TOKENS), Platform(world)
 
     async def open(self) -> Service:
         """Write quota for all users, and tick once to read the nodes; returns the service."""
         async with self.store.write() as tx:
             for level in Priority:
                 await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
-        await self.parts.cycle.tick()
+        await self.loop.cycle.tick()
         return self
 
     async def submit(
@@ -90,7 +84,7 @@ class Service:
     ) -> TaskId:
         """Submit a task whose job behaves as `does` says; returns its id."""
         fields = {"priority": Priority.NORMAL, **more}
-        task = await self.parts.services.submissions.submit(
+        task = await self.platform.tasks.submissions.submit(
             user(who), Submission(name=name, command=("train",), cwd="/", nodes=nodes, **fields)
         )
         self.cluster.jobs.script(task.id, does or Behaviour())
@@ -100,7 +94,7 @@ class Service:
         """Let `seconds` pass, then tick `ticks` times, so that all consequences have settled."""
         await self.clock.advance(seconds)
         for _ in range(ticks):
-            await self.parts.cycle.tick()
+            await self.loop.cycle.tick()
         self.cluster.record.check()
 
     async def events(self, kind: str) -> list[HistoryEvent]:

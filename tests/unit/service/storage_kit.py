@@ -22,7 +22,7 @@ async def a_service(**limits: int) -> Service:
 
 
 def submissions(service: Service) -> Submissions:
-    return service.parts.services.submissions
+    return service.platform.tasks.submissions
 
 
 def large(size: int, **more: object) -> Submission:

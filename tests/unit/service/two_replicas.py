@@ -9,25 +9,23 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.opening import Adapters
+from hai_scheduler.api.server.platform import Platform
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.errors import Temporary, WriteConflict
-from hai_scheduler.ports.secret import Secret
-from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.workspace.rank_env import RankLocations
-from kit.both_roles import Parts, assemble
 from kit.builders import some_nodes
 from kit.memory.behaviour import Behaviour
 from kit.memory.clock import VirtualClock
 from kit.memory.cluster import MemoryCluster, notices_of
 from kit.memory.store import MemoryStore
 from kit.memory.transaction import MemoryTx
+from kit.worlds import TOKENS, make_world
 from unit.service.service_world import SHORT
 
 
@@ -117,19 +115,15 @@ class Replica:
         self.gate = Gate()
         self.store = ReplicasStore(pair.store, holder, self.gate)
         self.clock = SkewedClock(pair.clock, ahead)
-        world = Adapters(
-            store=self.store,  # type: ignore[arg-type]
-            cluster=ReplicasCluster(pair.cluster, self.gate),  # type: ignore[arg-type]
+        world = make_world(
+            store=self.store,
+            cluster=ReplicasCluster(pair.cluster, self.gate),
             bus=pair.bus,
             clock=self.clock,
-        )
-        self.parts: Parts = assemble(
-            world,
-            ServiceSettings(policy=Policies(default=SHORT)),
-            tokens=RunTokens(Secret("a secret of the service")),
-            locations=RankLocations(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),
+            settings=ServiceSettings(policy=Policies(default=SHORT)),
             holder=holder,
         )
+        self.loop, self.platform = SchedulingLoop(world, TOKENS), Platform(world)
         self._ticking: asyncio.Task[bool] | None = None
 
     @property
@@ -139,7 +133,7 @@ class Replica:
     async def tick(self) -> bool:
         """Tick; returns whether the tick was done as leader. Errors of the store count as False."""
         try:
-            return await self.parts.cycle.tick()
+            return await self.loop.cycle.tick()
         except (Temporary, WriteConflict):
             return False
 
@@ -166,7 +160,7 @@ class Replica:
         if ticking is not None:
             ticking.cancel()
             await asyncio.gather(ticking, return_exceptions=True)
-        await self.parts.cycle.launching.abandon()
+        await self.loop.cycle.launching.abandon()
 
 
 class SkewedClock:
@@ -204,8 +198,8 @@ class Pair:
         async with self.store.write() as tx:
             for level in Priority:
                 await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
-        await self.replicas[0].parts.cycle.tick()
-        await self.replicas[1].parts.follower.look()
+        await self.replicas[0].loop.cycle.tick()
+        await self.replicas[1].platform.follower.look()
         return self
 
     async def restart(self, which: int) -> None:

@@ -77,6 +77,12 @@ def test_a_value_comes_back(value: Whole) -> None:
     assert WHOLE.of((*row_of(value), "of another table"), where=value.where) == value
 
 
+def test_a_row_that_is_older_than_any_field_without_a_column_has_their_defaults() -> None:
+    table = Table("hai_parts", MetaData(), Column("at", BigInteger), Column("number", Integer), Column("data", JSON))
+    part = RowCodec(Part, table).of((0, 3, None))
+    assert (part.number, part.took, part.colours) == (3, None, frozenset())
+
+
 def test_a_row_has_a_column_for_each_field_and_the_rest_in_one() -> None:
     assert WHOLE.values(FULL, task_id=8) == {
         "task_id": 8,

@@ -152,7 +152,7 @@ class Round:
         await _until(self._all_nodes)
 
     async def _all_nodes(self) -> bool:
-        return sum(node.group == GROUP for node in self.hai.parts.cycle.latest_plan.nodes) >= self.nodes
+        return sum(node.group == GROUP for node in self.hai.loop.cycle.latest_plan.nodes) >= self.nodes
 
     async def _start(self, what: str, tasks: int, size: int) -> float:
         """Queue `tasks` tasks of `size` nodes while starts are paused, then resume; returns nodes bound a second."""

@@ -12,21 +12,19 @@ from pathlib import Path
 from hai_scheduler.adapters.kubernetes.cluster import open_cluster
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.system.clock import SystemClock
-from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.opening import Adapters
+from hai_scheduler.api.server.platform import Platform
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.secret import Secret
-from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
+from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submission import Submission
-from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.store.store import open_store
-from kit.both_roles import Parts, assemble
+from kit.worlds import TOKENS, make_world
 
 GROUP = "bench"
 USER = Caller(name="bench")
@@ -37,12 +35,12 @@ ADMIN = Caller(name="admin", scopes=frozenset({SCOPE_ADMIN}))
 class Service:
     """A running scheduler."""
 
-    parts: Parts
-    world: Adapters
+    loop: SchedulingLoop
+    platform: Platform
 
     async def submit(self, name: str, nodes: int, priority: Priority = Priority.NORMAL) -> TaskId:
         """Submit a task that saves nothing and leaves at once; returns its id."""
-        task = await self.parts.services.submissions.submit(
+        task = await self.platform.tasks.submissions.submit(
             USER,
             Submission(
                 name=name,
@@ -59,20 +57,20 @@ class Service:
 
     async def pause(self) -> None:
         """Pause the platform, so that no task starts."""
-        await self.parts.services.administration.pause(ADMIN)
+        await self.platform.administration.pause(ADMIN)
 
     async def go_on(self) -> None:
         """End the pause, so that waiting tasks start."""
-        await self.parts.services.administration.unpause(ADMIN)
+        await self.platform.administration.unpause(ADMIN)
 
     async def tasks(self) -> list[Task]:
         """The tasks that have not ended."""
-        async with self.world.store.read() as tx:
+        async with self.platform.world.store.read() as tx:
             return list(await tx.tasks.unfinished())
 
     async def stop(self, tasks: Iterable[TaskId]) -> None:
         """Stop the tasks all at once, as many users would."""
-        await asyncio.gather(*(self.parts.services.submissions.stop(USER, str(task)) for task in tasks))
+        await asyncio.gather(*(self.platform.tasks.submissions.stop(USER, str(task)) for task in tasks))
 
 
 @contextlib.asynccontextmanager
@@ -81,22 +79,23 @@ async def service(folder: Path, settings: ClusterSettings) -> AsyncIterator[Serv
     clock = SystemClock()
     store = await open_store(f"sqlite+aiosqlite:///{folder / 'hai.sqlite'}")
     cluster = await open_cluster(settings, store.logs, clock)
-    world = Adapters(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock)
     async with store.write() as tx:
         for priority in Priority:
             await tx.quotas.put(Quota(subject="public", group=GROUP, priority=priority, limit=None))
-    parts = assemble(
-        world,
-        ServiceSettings(starts_at_once=settings.parallel),
-        tokens=RunTokens(Secret("bench")),
+    world = make_world(
+        store=store,
+        cluster=cluster,
+        clock=clock,
+        settings=ServiceSettings(starts_at_once=settings.parallel),
         locations=RankLocations(api_url=settings.api_url, checkpoint_root="/tmp"),  # nothing is written
         holder="bench",
     )
-    loop = asyncio.create_task(parts.cycle.run())
+    loop = SchedulingLoop(world, TOKENS)
+    scheduling = asyncio.create_task(loop.cycle.run())
     try:
-        yield Service(parts, world)
+        yield Service(loop, Platform(world))
     finally:
-        await parts.cycle.stop()
-        await loop
+        await loop.cycle.stop()
+        await scheduling
         await cluster.close()
         await store.close()

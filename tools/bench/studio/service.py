@@ -22,31 +22,31 @@ from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.socket_bus import open_bus
 from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.server.auth import BELIEVED, Auth
-from hai_scheduler.app.compose import NICER, assemble_api
-from hai_scheduler.app.loop import assemble_loop
-from hai_scheduler.app.opening import Adapters
+from hai_scheduler.api.server.platform import Platform
+from hai_scheduler.app.api import NICER
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
-from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.workspace.rank_env import RankLocations
+from hai_scheduler.service.shared.world import World
 from hai_scheduler.store.store import open_store
 from integration.api.conftest import PREFIX
 from integration.api.fakes import ACCESS, FakeHub, hub_answers
 from kit.builders import a_spec, some_nodes
 from kit.databases import sqlite_url
 from kit.memory.cluster import MemoryCluster
+from kit.worlds import make_world
 
 ROLES: Final = ("hub", "loop", "api")
 _SECRET: Final = Secret("a secret of the benchmark")
-_PLACES: Final = RankLocations(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints")
 #: Tasks that are written to the database in one transaction.
 _AT_ONCE: Final = 1_000
 
 
-async def _adapters(folder: Path) -> Adapters:
+async def _world(folder: Path, holder: str = "") -> World:
     clock = SystemClock()
-    return Adapters(
+    return make_world(
+        holder=holder,
         store=await open_store(sqlite_url(folder / "hai.sqlite")),
         cluster=MemoryCluster(clock, some_nodes(NODES, gpus=8), behaviour=behaviour),
         bus=await open_bus(folder / "bus", MemoryBus(clock)),
@@ -62,32 +62,29 @@ async def hub() -> None:
     await asyncio.Event().wait()
 
 
-async def loop(folder: Path) -> None:
+async def schedule(folder: Path) -> None:
     """Fill the database, and schedule."""
-    adapters = await _adapters(folder)
-    async with adapters.store.write() as tx:
+    world = await _world(folder, f"bench:{os.getpid()}")
+    async with world.store.write() as tx:
         for level in LEVELS:
             await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
         await tx.quotas.put(Quota(subject="public", group="training", priority=HEAD, limit=HEAD_NODES))
     waiting = tasks()
     for begin in range(0, len(waiting), _AT_ONCE):
-        async with adapters.store.write() as tx:
+        async with world.store.write() as tx:
             for task in waiting[begin : begin + _AT_ONCE]:
                 await tx.tasks.add(task, a_spec())
-    parts = assemble_loop(
-        adapters, ServiceSettings(), tokens=RunTokens(_SECRET), locations=_PLACES, holder=f"bench:{os.getpid()}"
-    )
+    loop = SchedulingLoop(world, RunTokens(_SECRET))
     _ready("filled")
     async with asyncio.TaskGroup() as group:
-        group.create_task(parts.cycle.run())
-        group.create_task(parts.housekeeping.run())
+        group.create_task(loop.cycle.run())
+        group.create_task(loop.housekeeping.run())
 
 
-async def api(folder: Path, hub_root: str) -> None:
+async def answer(folder: Path, hub_root: str) -> None:
     """Answer requests, as the role `api` does."""
     os.nice(NICER)
-    adapters = await _adapters(folder)
-    parts = assemble_api(adapters, ServiceSettings(), locations=_PLACES)
+    platform = Platform(await _world(folder))
     asks = HubOAuth(
         api_url=f"{hub_root}/hub/api",
         api_token="service",
@@ -99,10 +96,10 @@ async def api(folder: Path, hub_root: str) -> None:
     )
     auth = Auth(asks, run_tokens=RunTokens(_SECRET), cookie_secret=_SECRET)
     async with asyncio.TaskGroup() as group:
-        group.create_task(parts.follower.run())
-        group.create_task(parts.services.health.news.run())
-        await parts.follower.asked()
-        _ready(_serve(make_server(make_application(parts.services, prefix=PREFIX, auth=auth))))
+        group.create_task(platform.follower.run())
+        group.create_task(platform.health.news.run())
+        await platform.follower.asked()
+        _ready(_serve(make_server(make_application(platform, prefix=PREFIX, auth=auth))))
 
 
 def _serve(server: HTTPServer) -> str:
@@ -119,7 +116,7 @@ def _ready(word: str) -> None:
 def main(role: str, folder: str, hub_root: str) -> None:
     """Run one of the processes until it is ended."""
     place = Path(folder)
-    asyncio.run({"hub": hub, "loop": lambda: loop(place), "api": lambda: api(place, hub_root)}[role]())
+    asyncio.run({"hub": hub, "loop": lambda: schedule(place), "api": lambda: answer(place, hub_root)}[role]())
 
 
 if __name__ == "__main__":

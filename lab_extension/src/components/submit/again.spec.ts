@@ -1,12 +1,8 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aTask } from '../../testing/fakes';
+import { SUBMIT_FIELDS } from '../../text/askedFields';
 import { againOf, replaceQuestion, requestOf, withKept } from './again';
 import { readForm, type IFormContext } from './form';
-
-vi.mock(import('../../text/askedFields'), async original => {
-  const real = await original();
-  return { ...real, SUBMIT_FIELDS: [...real.SUBMIT_FIELDS, 'niceness'] as never };
-});
 
 const CONTEXT: IFormContext = { policy: null, quota: [] };
 const CODE = { digest: 'd1', commit: 'c1', dirty: true, files: 3, size: 10 };
@@ -56,9 +52,10 @@ describe('a task that is submitted again', () => {
 
   it('keeps a field that the form has none for, as a later version may bring', () => {
     const nice = { ...old, niceness: 3 } as typeof old;
-    const again = againOf(nice, CONTEXT);
+    const names = [...SUBMIT_FIELDS, 'niceness'];
+    const again = againOf(nice, CONTEXT, names);
     const { task } = readForm(again.values, CONTEXT);
-    expect(requestOf(nice)).toHaveProperty('niceness', 3);
+    expect(requestOf(nice, names)).toHaveProperty('niceness', 3);
     expect(withKept(task!, again)).toHaveProperty('niceness', 3);
   });
 

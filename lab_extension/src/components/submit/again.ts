@@ -23,9 +23,9 @@ function environmentOf({ environment, haienv }: ITaskDetail): string | null {
 const NOT_AGAIN: readonly string[] = ['checkpoint_dir', 'hold', 'take_snapshot'];
 
 /** The request that the task was made from. */
-export function requestOf(task: ITaskDetail): ITaskSubmit {
+export function requestOf(task: ITaskDetail, names: readonly string[] = SUBMIT_FIELDS): ITaskSubmit {
   const { snapshot } = task;
-  const same = SUBMIT_FIELDS.filter(name => name in task && !NOT_AGAIN.includes(name));
+  const same = names.filter(name => name in task && !NOT_AGAIN.includes(name));
   return {
     ...(Object.fromEntries(
       same.map(name => [name, task[name as keyof ITaskDetail]])
@@ -38,8 +38,12 @@ export function requestOf(task: ITaskDetail): ITaskSubmit {
 }
 
 /** The form, filled with a task. */
-export function againOf(task: ITaskDetail, context: IFormContext): IAgain {
-  const asked = requestOf(task);
+export function againOf(
+  task: ITaskDetail,
+  context: IFormContext,
+  names: readonly string[] = SUBMIT_FIELDS
+): IAgain {
+  const asked = requestOf(task, names);
   const empty = initialValues(
     { name: task.name, cwd: task.cwd, command: task.command, env: task.env },
     context

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { IOwnQuota, IPolicy } from '../../api/types';
 import { aLength, aQuota } from '../../testing/fakes';
-import { SUBMIT_FIELDS } from '../../text/askedFields';
+import { ASKED_DEFAULTS, SUBMIT_FIELDS } from '../../text/askedFields';
 import { initialValues, readForm, serverErrors, type IFormContext, type IFormValues } from './form';
 
 const policy: IPolicy = {
@@ -65,7 +65,7 @@ describe('the submit form', () => {
       watch: [],
       grace_s: null,
       time_limit_s: null,
-      retries: 0,
+      ...ASKED_DEFAULTS,
       hold: false
     });
   });

@@ -149,7 +149,7 @@ words of the wire."""
 _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "schema": (
         "Bodies that the service sends and accepts, as frozen dataclasses.",
-        ("code_snapshots", "submission", "tasks", "runs", "logs", "events", "cluster", "overview", "quota"),
+        ("snapshot_ref", "submission", "tasks", "runs", "logs", "events", "cluster", "overview", "quota"),
     ),
     "explain": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain",)),
     "metrics": ("The metrics of tasks, as frozen dataclasses.", ("metrics",)),

@@ -12,9 +12,9 @@ from hai_scheduler.api.wire.policy import (
     TrialOut,
 )
 from hai_scheduler.service.insight.trial import Trial
-from hai_scheduler.service.policy.changes import PolicyView
-from hai_scheduler.service.policy.numbers import NUMBERS, written
-from hai_scheduler.service.policy.store import NumberOrigin
+from hai_scheduler.service.platform.policy_changes import PolicyView
+from hai_scheduler.service.shared.policy_numbers import NUMBERS, written
+from hai_scheduler.service.shared.policy_store import NumberOrigin
 
 
 def policy_out(view: PolicyView) -> PolicyOut:

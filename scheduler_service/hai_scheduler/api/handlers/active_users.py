@@ -10,4 +10,4 @@ from hai_scheduler.service.insight.active_users import active_users
 
 async def show(ask: Ask[Nothing, Nothing]) -> ActiveUsersOut:
     """Return the names of users with live tasks, and nothing about the tasks."""
-    return ActiveUsersOut(users=await active_users(ask.services.queries.store))
+    return ActiveUsersOut(users=await active_users(ask.platform.world.store))

@@ -13,10 +13,10 @@ from hai_scheduler.service.accounting.containers import EndedContainer
 
 async def told(ask: Ask[Nothing, ContainersTold]) -> None:
     """Book what lives, and what has ended."""
-    now = ask.services.queries.clock.now()
+    now = ask.platform.world.clock.now()
     living = [_container_of(each, now) for each in ask.body.living]
     ended = [EndedContainer(container=_container_of(each, now), ended_at=each.ended_at) for each in ask.body.ended]
-    await ask.services.container_books.told(living, ended)
+    await ask.platform.accounting.containers.told(living, ended)
 
 
 def _container_of(told: ContainerTold, now: datetime) -> DevelopmentContainer:

@@ -24,7 +24,7 @@ from hai_scheduler.service.tasks.builds import owners_of
 async def show_all(ask: Ask[EnvironmentQuery, Nothing]) -> EnvironmentList:
     """Return the images and environments that the caller may use, or all."""
     query, owners = ask.query, owners_of(ask.caller)
-    found = await ask.services.catalogue.show(ask.caller, everybodys=query.all, kind=query.kind)
+    found = await ask.platform.workspace.catalogue.show(ask.caller, everybodys=query.all, kind=query.kind)
     images = [convert.environment_out(one) for one in found.images]
     haienvs = [convert.haienv_out(one, owners) for one in found.haienvs]
     warnings = list(found.warnings)
@@ -33,7 +33,7 @@ async def show_all(ask: Ask[EnvironmentQuery, Nothing]) -> EnvironmentList:
 
 async def show(ask: Ask[Nothing, Nothing]) -> EnvironmentDetail:
     """Return what a name means for the caller, with its packages."""
-    found = await ask.services.catalogue.one(ask.caller, ask.path["environment"])
+    found = await ask.platform.workspace.catalogue.one(ask.caller, ask.path["environment"])
     return convert.detail_out(found, owners_of(ask.caller))
 
 
@@ -42,14 +42,14 @@ async def put(ask: Ask[Nothing, EnvironmentPut]) -> EnvironmentOut:
     body = dict(ask.body) | {"subjects": frozenset(ask.body.subjects)}
     environment = Environment(name=ask.path["environment"], **body)
     await ask.meet_subjects(ask.body.subjects)
-    writing = ask.services.environments.put(ask.caller, environment, expected=expectation(ask.headers))
+    writing = ask.platform.workspace.images.put(ask.caller, environment, expected=expectation(ask.headers))
     return convert.environment_out(*await showing(writing, convert.stored_out))
 
 
 async def delete(ask: Ask[Nothing, Nothing]) -> None:
     """Remove an image."""
     expected = expectation(ask.headers)
-    deleting = ask.services.environments.delete(ask.caller, ask.path["environment"], expected=expected)
+    deleting = ask.platform.workspace.images.delete(ask.caller, ask.path["environment"], expected=expected)
     await showing(deleting, convert.stored_out)
 
 
@@ -60,6 +60,6 @@ async def build(ask: Ask[Nothing, BuildSubmit]) -> TaskDetail:
     asked = convert.build_of(name, ask.body)
     # A group is in a new name, or one to share with; of other builds the environment is there already.
     known = await ask.hub_groups() if asked.groups or asked.verb is BuildVerb.CREATE else None
-    admitted = await ask.services.builds.begin(ask.caller, asked, key=key, known=known)
+    admitted = await ask.platform.tasks.builds.begin(ask.caller, asked, key=key, known=known)
     shown = await tasks.told_of(ask, admitted)
-    return shown.model_copy(update={"warnings": await ask.services.builds.warnings(asked, known)})
+    return shown.model_copy(update={"warnings": await ask.platform.tasks.builds.warnings(asked, known)})

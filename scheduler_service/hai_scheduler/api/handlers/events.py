@@ -19,7 +19,7 @@ BATCH = 100
 async def follow(ask: Ask[FeedQuery, Nothing]) -> Stream:
     """Return a stream of events as they happen."""
     whose(ask.caller, ask.query.user)
-    return Stream(_batches(ask, await ask.services.feed.begin(_after(ask))))
+    return Stream(_batches(ask, await ask.platform.insight.feed.begin(_after(ask))))
 
 
 def _after(ask: Ask[FeedQuery, Nothing]) -> int | None:
@@ -34,7 +34,7 @@ def _after(ask: Ask[FeedQuery, Nothing]) -> int | None:
 async def _batches(ask: Ask[FeedQuery, Nothing], after: int) -> AsyncGenerator[Batch, None]:
     # The hello has an id too: a client that loses the connection before the first event misses nothing.
     yield [StreamMessage("hello", f'{{"seq":{after}}}', str(after))]
-    events = ask.services.feed.follow(ask.caller, after=after, user=ask.query.user)
+    events = ask.platform.insight.feed.follow(ask.caller, after=after, user=ask.query.user)
     batch: list[StreamMessage] = []
     async with aclosing(events):
         async for event in events:

@@ -13,13 +13,13 @@ from hai_scheduler.service.shared.errors import Invalid
 
 async def explain(ask: Ask[Nothing, Nothing]) -> ExplainOut:
     """Return why a task waits and what would let it start, or what it does."""
-    found = await ask.services.explanations.explain(ask.caller, ask.path["task"])
-    return explain_out(found, ask.caller, ask.services.queries.clock.now())
+    found = await ask.platform.insight.explanations.explain(ask.caller, ask.path["task"])
+    return explain_out(found, ask.caller, ask.platform.world.clock.now())
 
 
 async def decisions(ask: Ask[TaskEventQuery, Nothing]) -> DecisionPage:
     """Return what was decided on a task."""
-    found = await ask.services.decisions.of_task(
+    found = await ask.platform.insight.decisions.of_task(
         ask.caller, ask.path["task"], after=ask.query.after, limit=ask.query.limit
     )
     return DecisionPage(items=[decision_out(decision) for decision in found])
@@ -27,7 +27,7 @@ async def decisions(ask: Ask[TaskEventQuery, Nothing]) -> DecisionPage:
 
 async def forecast(ask: Ask[Nothing, ForecastAsk]) -> ForecastOut:
     """Return when a task would start."""
-    body, forecasts = ask.body, ask.services.forecasts
+    body, forecasts = ask.body, ask.platform.insight.forecasts
     if (body.task is None) == (body.submit is None):
         raise Invalid("task", body.task, "give either `task`, an id or a name, or `submit`, a task not submitted yet")
     horizon = None if body.horizon_s is None else timedelta(seconds=body.horizon_s)

@@ -11,23 +11,23 @@ from hai_scheduler.service.tasks.many import ActionResult, TaskAction
 
 async def put_tags(ask: Ask[Nothing, TagsPut]) -> TaskDetail:
     """Give a task these tags."""
-    task = await ask.services.labels.put_tags(ask.caller, ask.path["task"], ask.body.tags)
+    task = await ask.platform.tasks.labels.put_tags(ask.caller, ask.path["task"], ask.body.tags)
     return await told(ask, task)
 
 
 async def star(ask: Ask[Nothing, Nothing]) -> TaskDetail:
     """Star a task for the caller."""
-    return await told(ask, await ask.services.labels.put_star(ask.caller, ask.path["task"], starred=True))
+    return await told(ask, await ask.platform.tasks.labels.put_star(ask.caller, ask.path["task"], starred=True))
 
 
 async def unstar(ask: Ask[Nothing, Nothing]) -> TaskDetail:
     """Take the caller's star from a task."""
-    return await told(ask, await ask.services.labels.put_star(ask.caller, ask.path["task"], starred=False))
+    return await told(ask, await ask.platform.tasks.labels.put_star(ask.caller, ask.path["task"], starred=False))
 
 
 async def act(ask: Ask[Nothing, TaskActions]) -> TaskActionResults:
     """Do one action to many tasks."""
-    results = await ask.services.many_tasks.act(ask.caller, TaskAction(ask.body.action), ask.body.tasks)
+    results = await ask.platform.tasks.many.act(ask.caller, TaskAction(ask.body.action), ask.body.tasks)
     refused = sum(result.refusal is not None for result in results)
     return TaskActionResults(
         items=[_result(result) for result in results], done=len(results) - refused, refused=refused

@@ -24,7 +24,7 @@ async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Encoded | Stream:
         raise Invalid("before", query.before, "cannot be combined with `cursor` or `tail`: give one of them")
     if query.follow or "text/event-stream" in ask.headers.get("Accept", ""):
         return Stream(_follow(ask))
-    logs, task = ask.services.logs, ask.path["task"]
+    logs, task = ask.platform.logs.reading, ask.path["task"]
     if query.tail is not None:
         page = await logs.tail(ask.caller, task, rank=query.rank, run=query.run, lines=query.tail)
     elif query.before is not None:
@@ -41,12 +41,14 @@ async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Encoded | Stream:
 
 async def extents(ask: Ask[ExtentsQuery, Nothing]) -> LogExtents:
     """Return how much is kept of the log, by run."""
-    return logs_convert.extents_out(await ask.services.logs.extents(ask.caller, ask.path["task"], rank=ask.query.rank))
+    return logs_convert.extents_out(
+        await ask.platform.logs.reading.extents(ask.caller, ask.path["task"], rank=ask.query.rank)
+    )
 
 
 async def download(ask: Ask[DownloadQuery, Nothing]) -> Pieces:
     """Return the whole log as a text file."""
-    query, logs = ask.query, ask.services.logs
+    query, logs = ask.query, ask.platform.logs.reading
     task_id, pieces = await logs.download(
         ask.caller, ask.path["task"], rank=query.rank, run=query.run, times=query.times
     )
@@ -56,11 +58,11 @@ async def download(ask: Ask[DownloadQuery, Nothing]) -> Pieces:
 
 async def search(ask: Ask[SearchQuery, Nothing]) -> LogHits:
     """Search for a text in the logs of every rank and run."""
-    return logs_convert.hits_out(await ask.services.logs.search(ask.caller, ask.path["task"], ask.query.q))
+    return logs_convert.hits_out(await ask.platform.logs.reading.search(ask.caller, ask.path["task"], ask.query.q))
 
 
 async def _follow(ask: Ask[LogQuery, Nothing]) -> AsyncGenerator[Batch, None]:
-    query, logs, task = ask.query, ask.services.logs, ask.path["task"]
+    query, logs, task = ask.query, ask.platform.logs.reading, ask.path["task"]
     cursor = _cursor(ask.headers.get("Last-Event-ID", query.cursor))
     if cursor is None and query.tail is not None:
         page = await logs.tail(ask.caller, task, rank=query.rank, run=query.run, lines=query.tail)

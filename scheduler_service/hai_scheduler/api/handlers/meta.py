@@ -13,7 +13,7 @@ from hai_scheduler.api.wire.quota import MeOut
 
 async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:
     """Return whether the platform works. It is open to clients without a token, so the answer holds no names."""
-    told = await ask.services.health.look()
+    told = await ask.platform.health.look()
     return HealthOut(
         status="ok" if told.wrong is None else "degraded",
         version=__version__,
@@ -25,7 +25,7 @@ async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:
 
 async def metrics(ask: Ask[Nothing, Nothing]) -> Text:
     """Return the metrics for Prometheus."""
-    return Text(await ask.services.metrics.exposition(ask.services.queries), CONTENT_TYPE_LATEST)
+    return Text(await ask.platform.prometheus.exposition(ask.platform.insight.queries), CONTENT_TYPE_LATEST)
 
 
 async def me(ask: Ask[Nothing, Nothing]) -> MeOut:
@@ -37,5 +37,5 @@ async def me(ask: Ask[Nothing, Nothing]) -> MeOut:
         admin=caller.admin,
         groups=sorted(caller.groups),
         scopes=sorted(caller.scopes),
-        quota=[quota_convert.own_quota_out(view) for view in await ask.services.queries.own_quota(caller)],
+        quota=[quota_convert.own_quota_out(view) for view in await ask.platform.insight.queries.own_quota(caller)],
     )

@@ -22,7 +22,7 @@ async def take(ask: Ask[Nothing, RankMetricsIn]) -> MetricsTaken:
     """Store metrics of a rank."""
     piece = await in_reader(lambda: convert.piece_of(ask.body))
     try:
-        taken = await ask.services.rank_metrics.take(
+        taken = await ask.platform.metrics.intake.take(
             ask.run, rank_of(ask.path["rank"]), piece, convert.report_of(ask.body.progress)
         )
     except Conflict as error:
@@ -32,7 +32,7 @@ async def take(ask: Ask[Nothing, RankMetricsIn]) -> MetricsTaken:
 
 async def now(ask: Ask[UseQuery, Nothing]) -> ClusterUseOut:
     """Return the tasks that hold nodes, with what they use."""
-    found = await ask.services.cluster_use.look(ask.caller, mine=ask.query.mine, limit=ask.query.limit)
+    found = await ask.platform.metrics.newest_use.look(ask.caller, mine=ask.query.mine, limit=ask.query.limit)
     return convert.cluster_use_out(found)
 
 
@@ -48,7 +48,7 @@ async def read(ask: Ask[SeriesQuery, Nothing]) -> TaskSeriesOut | Encoded | Stre
             if getattr(query, name) is not None:
                 raise Invalid(name, str(getattr(query, name)), "does not go with a stream: leave it out")
         return Stream(_follow(ask, _since(ask)))
-    series = await ask.services.series.read(
+    series = await ask.platform.metrics.series.read(
         ask.caller,
         ask.path["task"],
         since=query.since,
@@ -63,7 +63,7 @@ async def read(ask: Ask[SeriesQuery, Nothing]) -> TaskSeriesOut | Encoded | Stre
 
 
 async def _follow(ask: Ask[SeriesQuery, Nothing], since: datetime | None) -> AsyncGenerator[Batch, None]:
-    found = ask.services.newest_points.follow(
+    found = ask.platform.metrics.newest_points.follow(
         ask.caller, ask.path["task"], since=since, ranks=_ranks(ask.query), names=_names(ask.query)
     )
     async with aclosing(found):

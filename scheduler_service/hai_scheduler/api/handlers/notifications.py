@@ -20,23 +20,23 @@ from hai_scheduler.api.wire.params import Nothing
 
 async def show(ask: Ask[Nothing, Nothing]) -> NotificationRulesOut:
     """Return the caller's rules."""
-    return convert.rules_out(await ask.services.notifications.show(ask.caller))
+    return convert.rules_out(await ask.platform.notifications.show(ask.caller))
 
 
 async def put(ask: Ask[Nothing, NotificationRulesPut]) -> NotificationRulesOut:
     """Write the caller's rules."""
-    return convert.rules_out(await ask.services.notifications.put(ask.caller, convert.change_of(ask.body)))
+    return convert.rules_out(await ask.platform.notifications.put(ask.caller, convert.change_of(ask.body)))
 
 
 async def test(ask: Ask[Nothing, NotificationTest]) -> NotificationOut:
     """Have a test sent."""
-    return convert.notification_out(await ask.services.notifications.test(ask.caller, ask.body.channels), ())
+    return convert.notification_out(await ask.platform.notifications.test(ask.caller, ask.body.channels), ())
 
 
 async def page(ask: Ask[NotificationsQuery, Nothing]) -> NotificationPage:
     """Return what the caller was told."""
     asked = ask.query
-    found = await ask.services.notifications.page(
+    found = await ask.platform.notifications.page(
         ask.caller, before=asked.before, limit=asked.limit, unread=asked.unread
     )
     return convert.page_out(found, asked.limit)
@@ -44,10 +44,10 @@ async def page(ask: Ask[NotificationsQuery, Nothing]) -> NotificationPage:
 
 async def mark_read(ask: Ask[Nothing, NotificationsRead]) -> ReadCount:
     """Mark notifications of the caller as read."""
-    return ReadCount(marked=await ask.services.notifications.mark_read(ask.caller, ask.body.up_to))
+    return ReadCount(marked=await ask.platform.notifications.mark_read(ask.caller, ask.body.up_to))
 
 
 async def sinks(ask: Ask[Nothing, Nothing]) -> SinkList:
     """Return what the platform sends over."""
-    mail, names = ask.services.notifications.sinks(ask.caller)
+    mail, names = ask.platform.notifications.sinks(ask.caller)
     return SinkList(mail=mail, sinks=list(names))

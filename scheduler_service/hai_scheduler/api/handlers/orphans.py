@@ -10,12 +10,12 @@ from hai_scheduler.service.origin.orphan_registry import OrphanedRun
 
 async def show(ask: Ask[Nothing, Nothing]) -> OrphanList:
     """Return all orphaned runs."""
-    return OrphanList(items=[_out(orphan) for orphan in await ask.services.orphans.show(ask.caller)])
+    return OrphanList(items=[_out(orphan) for orphan in await ask.platform.orphans.show(ask.caller)])
 
 
 async def end(ask: Ask[Nothing, Nothing]) -> OrphanOut:
     """End an orphaned run."""
-    return _out(await ask.services.orphans.end(ask.caller, ask.path["run_id"]))
+    return _out(await ask.platform.orphans.end(ask.caller, ask.path["run_id"]))
 
 
 def _out(orphan: OrphanedRun) -> OrphanOut:

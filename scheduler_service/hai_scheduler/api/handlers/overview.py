@@ -11,8 +11,8 @@ from hai_scheduler.api.wire.params import Nothing
 
 async def overview(ask: Ask[Nothing, Nothing]) -> OverviewOut | Encoded:
     """Return the cluster now and over the last day."""
-    health, found = await ask.services.health.look(), await ask.services.overviews.look()
-    return ask.services.shared_answers.of(
+    health, found = await ask.platform.health.look(), await ask.platform.insight.overviews.look()
+    return ask.platform.shared_answers.of(
         "overview", found, health.standstill, lambda: convert.overview_out(found, health.standstill)
     )
 
@@ -20,7 +20,7 @@ async def overview(ask: Ask[Nothing, Nothing]) -> OverviewOut | Encoded:
 async def queue(ask: Ask[QueueQuery, Nothing]) -> QueueOut | Encoded:
     """Return the queue in its order."""
     query = ask.query
-    page = await ask.services.queue_lists.page(
+    page = await ask.platform.insight.queue_lists.page(
         ask.caller, group=query.group, after=query.after, limit=query.limit, mine=query.mine
     )
     return Encoded(convert.queue_text(page), packs=False)

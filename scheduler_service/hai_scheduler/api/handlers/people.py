@@ -24,32 +24,32 @@ async def show_all(ask: Ask[PeopleQuery, Nothing]) -> UserList:
     query = ask.query
     await ask.meet(None)
     where = PeopleFilter(name=query.name, group=query.group, archived=query.archived, order=PeopleOrder(query.order))
-    page = await ask.services.people.page(ask.caller, where, cursor=query.cursor, limit=query.limit)
+    page = await ask.platform.insight.people.page(ask.caller, where, cursor=query.cursor, limit=query.limit)
     return convert.user_list(page)
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> UserDetail:
     """Return one user."""
     await ask.meet([ask.path["user"]])
-    story = await ask.services.people.one(ask.caller, ask.path["user"])
-    return convert.user_detail(story, ask.services.queries.now())
+    story = await ask.platform.insight.people.one(ask.caller, ask.path["user"])
+    return convert.user_detail(story, ask.platform.world.clock.now())
 
 
 async def archive(ask: Ask[Nothing, ArchiveRequest | None]) -> ArchiveOut:
     """Archive a user."""
     note = "" if ask.body is None else ask.body.note
     await ask.meet([ask.path["user"]])
-    return convert.archive_out(await ask.services.archiving.archive(ask.caller, ask.path["user"], note))
+    return convert.archive_out(await ask.platform.people.archiving.archive(ask.caller, ask.path["user"], note))
 
 
 async def restore(ask: Ask[Nothing, Nothing]) -> None:
     """Restore an archived user."""
-    await ask.services.archiving.restore(ask.caller, ask.path["user"])
+    await ask.platform.people.archiving.restore(ask.caller, ask.path["user"])
 
 
 async def archived(ask: Ask[Nothing, Nothing]) -> ArchivedNamesOut:
     """Return the names of archived users."""
-    return ArchivedNamesOut(names=[user.name for user in await ask.services.archiving.archived()])
+    return ArchivedNamesOut(names=[user.name for user in await ask.platform.people.archiving.archived()])
 
 
 async def audit(ask: Ask[AuditQuery, Nothing]) -> AuditPage:
@@ -58,10 +58,10 @@ async def audit(ask: Ask[AuditQuery, Nothing]) -> AuditPage:
     where = AuditFilter(
         actor=query.who, action=query.action, subject=query.subject, since=query.since, until=query.until
     )
-    page = await ask.services.audit.page(ask.caller, where, cursor=query.cursor, limit=query.limit)
+    page = await ask.platform.insight.audit.page(ask.caller, where, cursor=query.cursor, limit=query.limit)
     return convert.audit_page(page)
 
 
 async def health(ask: Ask[Nothing, Nothing]) -> PlatformHealth:
     """Return the health of the platform."""
-    return convert.platform_health(await ask.services.platform_details.look(ask.caller))
+    return convert.platform_health(await ask.platform.insight.platform_details.look(ask.caller))

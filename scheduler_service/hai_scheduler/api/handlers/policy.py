@@ -21,7 +21,7 @@ LOOK_EVERY: Final = 0.5
 
 async def show(ask: Ask[Nothing, Nothing]) -> PolicyOut:
     """Return every policy number and where its value comes from."""
-    return policy_convert.policy_out(await ask.services.policy.view())
+    return policy_convert.policy_out(await ask.platform.policy.view())
 
 
 async def change(ask: Ask[Nothing, PolicyChange]) -> PolicyOut:
@@ -32,11 +32,11 @@ async def change(ask: Ask[Nothing, PolicyChange]) -> PolicyOut:
     if isinstance(weights, Mapping):
         await ask.meet(list(map(str, weights)))
     try:
-        await ask.services.policy.change(ask.caller, body.group, body.set, body.unset, expected=expected)
+        await ask.platform.policy.change(ask.caller, body.group, body.set, body.unset, expected=expected)
     except Overtaken as error:
-        error.shown = policy_convert.policy_out(await ask.services.policy.view()).model_dump(mode="json")
+        error.shown = policy_convert.policy_out(await ask.platform.policy.view()).model_dump(mode="json")
         raise
-    return policy_convert.policy_out(await ask.services.policy.view())
+    return policy_convert.policy_out(await ask.platform.policy.view())
 
 
 async def trial(ask: Ask[Nothing, PolicyTrial]) -> TrialOut | Stream:
@@ -48,7 +48,9 @@ async def trial(ask: Ask[Nothing, PolicyTrial]) -> TrialOut | Stream:
 
 async def _tried(ask: Ask[Nothing, PolicyTrial], told: Told | None = None) -> Trial:
     body = ask.body
-    return await ask.services.previews.policies(ask.caller, body.group, body.set, body.unset, days=body.days, told=told)
+    return await ask.platform.insight.previews.numbers(
+        ask.caller, body.group, body.set, body.unset, days=body.days, told=told
+    )
 
 
 async def _watched(ask: Ask[Nothing, PolicyTrial]) -> AsyncGenerator[Batch, None]:

@@ -14,4 +14,4 @@ async def live(ask: Ask[Nothing, Nothing]) -> LiveOut:  # noqa: ARG001 - every e
 
 async def ready(ask: Ask[Nothing, Nothing]) -> ReadyOut:
     """Return which replica leads; an error says that no requests should be sent to this replica."""
-    return ReadyOut(leader=await ask.services.readiness.leader())
+    return ReadyOut(leader=await ask.platform.readiness.leader())

@@ -22,26 +22,28 @@ from hai_scheduler.service.shared.errors import Conflict
 
 async def order(ask: Ask[Nothing, RecordingSubmit]) -> RecordingOut:
     """Order a recording."""
-    task, recording = await ask.services.recordings.order(ask.caller, ask.path["task"], convert.wish_of(ask.body))
+    task, recording = await ask.platform.profiling.recordings.order(
+        ask.caller, ask.path["task"], convert.wish_of(ask.body)
+    )
     return convert.recording_out(task, recording)
 
 
 async def show_all(ask: Ask[Nothing, Nothing]) -> RecordingList:
     """Return the recordings of a task."""
-    task, found = await ask.services.recordings.all_of(ask.caller, ask.path["task"])
+    task, found = await ask.platform.profiling.recordings.all_of(ask.caller, ask.path["task"])
     return RecordingList(items=[convert.recording_out(task, one) for one in found])
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> RecordingOut:
     """Return a recording, with what its traces say once all ranks have ended."""
     number = convert.number_of("profile", ask.path["profile"])
-    task, recording = await ask.services.recordings.show(ask.caller, ask.path["task"], number)
+    task, recording = await ask.platform.profiling.recordings.show(ask.caller, ask.path["task"], number)
     return convert.recording_out(task, recording)
 
 
 async def remove(ask: Ask[Nothing, Nothing]) -> None:
     """Delete a recording."""
-    await ask.services.recordings.remove(
+    await ask.platform.profiling.recordings.remove(
         ask.caller, ask.path["task"], convert.number_of("profile", ask.path["profile"])
     )
 
@@ -49,7 +51,7 @@ async def remove(ask: Ask[Nothing, Nothing]) -> None:
 async def trace(ask: Ask[Nothing, Nothing]) -> Text:
     """Return a trace as it is stored."""
     path = ask.path
-    body = await ask.services.recordings.trace(
+    body = await ask.platform.profiling.recordings.trace(
         ask.caller,
         path["task"],
         convert.number_of("profile", path["profile"]),
@@ -63,7 +65,7 @@ async def all_traces(ask: Ask[RanksQuery, Nothing]) -> Pieces:
     """Return the traces of all ranks as one."""
     number, ranks = convert.number_of("profile", ask.path["profile"]), ask.query.ranks
     chosen = None if ranks is None else [int(rank) for rank in ranks.split(",")]
-    pieces = await ask.services.recordings.all_traces(ask.caller, ask.path["task"], number, chosen)
+    pieces = await ask.platform.profiling.recordings.all_traces(ask.caller, ask.path["task"], number, chosen)
     return Pieces(pieces, "application/gzip", f"recording-{number}.json.gz")
 
 
@@ -71,7 +73,7 @@ async def take_piece(ask: Ask[TracePieceQuery, RawBytes]) -> TracePieceTaken:
     """Store a piece of a trace. Raises Refused: 409 with the right offset if it does not fit."""
     path = ask.path
     try:
-        end = await ask.services.recording_intake.take_piece(
+        end = await ask.platform.profiling.intake.take_piece(
             ask.run,
             rank_of(path["rank"]),
             convert.number_of("profile", path["profile"]),
@@ -91,7 +93,7 @@ async def finish(ask: Ask[Nothing, RecordedIn]) -> None:
     """Note the end of a rank's recording."""
     number = convert.number_of("profile", ask.path["profile"])
     try:
-        await ask.services.recording_intake.finish(
+        await ask.platform.profiling.intake.finish(
             ask.run, rank_of(ask.path["rank"]), number, convert.recorded_of(ask.body)
         )
     except Conflict as error:

@@ -12,7 +12,7 @@ from hai_scheduler.core.ledger.asking import By
 async def use(ask: Ask[ReportQuery, Nothing]) -> UsageReportOut:
     """Return what tasks took."""
     query = ask.query
-    report = await ask.services.reports.use(
+    report = await ask.platform.accounting.reports.use(
         ask.caller,
         by=None if query.by is None else By(query.by),
         since=query.since,
@@ -26,4 +26,6 @@ async def use(ask: Ask[ReportQuery, Nothing]) -> UsageReportOut:
 async def nodes(ask: Ask[NodesQuery, Nothing]) -> NodesReport:
     """Return what the nodes did."""
     query = ask.query
-    return convert.nodes_out(await ask.services.reports.nodes(by=By(query.by), since=query.since, until=query.until))
+    return convert.nodes_out(
+        await ask.platform.accounting.reports.nodes(by=By(query.by), since=query.since, until=query.until)
+    )

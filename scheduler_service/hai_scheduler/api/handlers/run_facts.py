@@ -12,6 +12,6 @@ from hai_scheduler.service.shared.errors import Conflict
 async def show(ask: Ask[Nothing, Nothing]) -> RunFactsOut:
     """Return the user, the task and the address of the run. Raises Refused: 410 when it is over."""
     try:
-        return RunFactsOut.model_validate(await ask.services.run_registry.facts(ask.run))
+        return RunFactsOut.model_validate(await ask.platform.runs.registry.facts(ask.run))
     except Conflict as error:
         raise gone(error) from None

@@ -18,7 +18,7 @@ async def notice(ask: Ask[NoticeQuery, Nothing]) -> NoticeAnswer:
     """Return the notice of the run, if it must leave; waits for a newer one if asked to."""
     query = ask.query
     try:
-        told, order = await ask.services.rank_reports.notice(
+        told, order = await ask.platform.runs.reports.notice(
             ask.run, query.rank, seen=query.seen, wait=query.wait, recording=query.recording
         )
     except (Conflict, NotFound) as error:
@@ -32,7 +32,7 @@ async def notice(ask: Ask[NoticeQuery, Nothing]) -> NoticeAnswer:
 async def addresses(ask: Ask[GangQuery, Nothing]) -> Addresses:
     """Return the addresses of all ranks once every rank is up."""
     try:
-        found = await ask.services.rendezvous.addresses(ask.run, ask.query.rank, wait=ask.query.wait)
+        found = await ask.platform.runs.rendezvous.addresses(ask.run, ask.query.rank, wait=ask.query.wait)
     except Conflict as error:
         raise gone(error) from None
     return Addresses(addresses=None if found is None else list(found))
@@ -45,9 +45,9 @@ async def report(ask: Ask[Nothing, RankReport]) -> None:
         raise Invalid("at", str(ask.body.at), "needs a time zone: end it with Z")
     try:
         if ask.body.kind == "machine":
-            await ask.services.image_reports.take(ask.run, rank, ask.body.machine or "", ask.body.glibc or "")
+            await ask.platform.runs.images.take(ask.run, rank, ask.body.machine or "", ask.body.glibc or "")
         else:
-            await ask.services.rank_reports.report(ask.run, rank, convert.report_of(ask.body, ask.body.kind))
+            await ask.platform.runs.reports.report(ask.run, rank, convert.report_of(ask.body, ask.body.kind))
     except (Conflict, NotFound) as error:
         raise gone(error) from None
 
@@ -56,7 +56,7 @@ async def take_log(ask: Ask[LogPieceQuery, RawBytes]) -> LogTaken:
     """Store a piece of a rank's log. Raises Refused: 409 with the right offset if it does not fit."""
     rank, query = rank_of(ask.path["rank"]), ask.query
     try:
-        end = await ask.services.rank_logs.take(
+        end = await ask.platform.logs.intake.take(
             ask.run, rank, offset=query.offset, data=bytes(ask.body), skip=query.skip
         )
     except Conflict as error:

@@ -30,10 +30,10 @@ async def submit(ask: Ask[Nothing, Submission]) -> TaskDetail:
     submission = ask.body
     if submission.take_snapshot and submission.snapshot is None:
         raise Invalid("take_snapshot", True, "asks for a snapshot of `cwd`: send one first, and set `snapshot`")
-    admitted = await ask.services.submissions.admit(ask.caller, submission, key=key)
+    admitted = await ask.platform.tasks.submissions.admit(ask.caller, submission, key=key)
     shown = await told_of(ask, admitted)
-    warnings = await ask.services.submissions.warnings(ask.caller, submission, admitted.choice)
-    notes = await ask.services.costs.notes(ask.caller)
+    warnings = await ask.platform.tasks.submissions.warnings(ask.caller, submission, admitted.choice)
+    notes = await ask.platform.accounting.costs.notes(ask.caller)
     return shown.model_copy(update={"warnings": [*warnings, *notes]})
 
 
@@ -49,12 +49,12 @@ async def told_of(ask: Ask[Nothing, object], admitted: Admitted) -> TaskDetail:
     """Return a task that was submitted."""
     if admitted.spec is None:
         return await told(ask, admitted.task)
-    return convert.detail(ask.services.queries.fresh(admitted.task, admitted.spec), ask.caller)
+    return convert.detail(ask.platform.insight.queries.fresh(admitted.task, admitted.spec), ask.caller)
 
 
 async def parse(ask: Ask[Nothing, YamlText]) -> Submission:
     """Return the body that submits an experiment file; nothing is submitted."""
-    return await ask.services.experiments.read(ask.caller, ask.body)
+    return await ask.platform.tasks.experiments.read(ask.caller, ask.body)
 
 
 async def show_all(ask: Ask[TaskQuery, Nothing]) -> TaskPage | Encoded:
@@ -70,7 +70,7 @@ async def show_all(ask: Ask[TaskQuery, Nothing]) -> TaskPage | Encoded:
         tag=query.tag,
         starred_by=ask.caller.name if query.starred else None,
     )
-    page = await ask.services.task_lists.page(
+    page = await ask.platform.insight.task_lists.page(
         ask.caller,
         where,
         cursor=query.cursor,
@@ -79,7 +79,7 @@ async def show_all(ask: Ask[TaskQuery, Nothing]) -> TaskPage | Encoded:
         total=query.total,
         use=query.use,
     )
-    notes = [] if query.cursor is not None else await ask.services.costs.notes(ask.caller)
+    notes = [] if query.cursor is not None else await ask.platform.accounting.costs.notes(ask.caller)
 
     def written() -> bytes:
         items = list(convert.summaries(page.items, ask.caller))
@@ -113,46 +113,46 @@ async def show(ask: Ask[Nothing, Nothing]) -> TaskDetail:
 
 async def stop(ask: Ask[Nothing, Nothing]) -> TaskDetail:
     """End a task for good."""
-    return await told(ask, await ask.services.submissions.stop(ask.caller, ask.path["task"]))
+    return await told(ask, await ask.platform.tasks.submissions.stop(ask.caller, ask.path["task"]))
 
 
 async def suspend(ask: Ask[Nothing, Nothing]) -> TaskDetail:
     """Take a task's nodes and hold it."""
-    return await told(ask, await ask.services.submissions.suspend(ask.caller, ask.path["task"]))
+    return await told(ask, await ask.platform.tasks.submissions.suspend(ask.caller, ask.path["task"]))
 
 
 async def resume(ask: Ask[Nothing, Nothing]) -> TaskDetail:
     """Let a task have its turns again."""
-    return await told(ask, await ask.services.submissions.resume(ask.caller, ask.path["task"]))
+    return await told(ask, await ask.platform.tasks.submissions.resume(ask.caller, ask.path["task"]))
 
 
 async def hold(ask: Ask[Nothing, Nothing]) -> TaskDetail:
     """Hold a task: it is not started again until resume."""
-    return await told(ask, await ask.services.submissions.hold(ask.caller, ask.path["task"]))
+    return await told(ask, await ask.platform.tasks.submissions.hold(ask.caller, ask.path["task"]))
 
 
 async def set_priority(ask: Ask[Nothing, PriorityChange]) -> TaskDetail:
     """Change a task's priority."""
-    task = await ask.services.submissions.set_priority(ask.caller, ask.path["task"], ask.body.priority)
+    task = await ask.platform.tasks.submissions.set_priority(ask.caller, ask.path["task"], ask.body.priority)
     return await told(ask, task)
 
 
 async def reorder(ask: Ask[Nothing, OrderChange]) -> TaskDetail:
     """Move a task among the waiting tasks of its owner."""
     before, after = (None if other is None else TaskId(other) for other in (ask.body.before, ask.body.after))
-    task = await ask.services.submissions.reorder(ask.caller, ask.path["task"], before=before, after=after)
+    task = await ask.platform.tasks.submissions.reorder(ask.caller, ask.path["task"], before=before, after=after)
     return await told(ask, task)
 
 
 async def runs(ask: Ask[Nothing, Nothing]) -> RunList:
     """Return a task's runs."""
-    found = await ask.services.queries.runs(ask.caller, ask.path["task"])
+    found = await ask.platform.insight.queries.runs(ask.caller, ask.path["task"])
     return RunList(items=[convert.run_out(run) for run in found])
 
 
 async def events(ask: Ask[TaskEventQuery, Nothing]) -> EventPage:
     """Return a task's history."""
-    found = await ask.services.queries.events(
+    found = await ask.platform.insight.queries.events(
         ask.caller, ask.path["task"], after=ask.query.after, limit=ask.query.limit
     )
     return EventPage(items=[EventOut.model_validate(event) for event in found])
@@ -164,5 +164,5 @@ async def told(ask: Ask[Nothing, object], task: Task) -> TaskDetail:
 
 
 async def _told(ask: Ask[Nothing, object], ref: str) -> TaskDetail:
-    story = await ask.services.queries.task(ask.caller, ref)
-    return convert.detail(story, ask.caller, await ask.services.failures.of(story.runs))
+    story = await ask.platform.insight.queries.task(ask.caller, ref)
+    return convert.detail(story, ask.caller, await ask.platform.logs.failures.of(story.runs))

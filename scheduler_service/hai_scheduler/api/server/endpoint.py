@@ -27,9 +27,9 @@ from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import HELD_BACK, Limits, Pass
 from hai_scheduler.api.server.logins import address, log_in
 from hai_scheduler.api.server.metrics import Metrics
+from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.api.server.problems import Refused
 from hai_scheduler.api.server.route import OPEN, RUN, Answer, Arriving, Ask, Pieces, Route, Stream, Text
-from hai_scheduler.api.server.services import Services
 from hai_scheduler.api.server.streaming import StreamSender, cut_off, flush_in_time, slow_down
 from hai_scheduler.api.server.table import RouteIndex
 from hai_scheduler.api.server.user_book import UserBook
@@ -67,12 +67,12 @@ class Endpoint(HubHandler):
     SUPPORTED_METHODS = _EveryMethod()
 
     def initialize(  # type: ignore[override]  # tornado hands on what the routing rule says
-        self, *, auth: Auth, table: RouteIndex, services: Services, users: UserBook, limits: Limits
+        self, *, auth: Auth, table: RouteIndex, platform: Platform, users: UserBook, limits: Limits
     ) -> None:
         """Take the arguments of the routing rule; tornado calls this."""
         super().initialize(auth=auth)
         self.route: Route | None = None
-        self._table, self._services, self._users, self._limits = table, services, users, limits
+        self._table, self._platform, self._users, self._limits = table, platform, users, limits
         #: The request's place among those of its client, and whether work on it has begun.
         self._pass: Pass | None = None
         self._begun = False
@@ -132,7 +132,7 @@ class Endpoint(HubHandler):
             if self._who != self._path["run_id"]:
                 raise Refused("forbidden", "This token speaks for another run.")
             # However many runs a user has, and however long ago they ended: their ranks share one budget.
-            return await self._services.run_registry.user_of(self._who) or ""
+            return await self._platform.runs.registry.user_of(self._who) or ""
         caller = await log_in(self, self._limits)
         _check_scope(route, caller)
         await self._users.see(caller)
@@ -206,7 +206,7 @@ class Endpoint(HubHandler):
 
     def _ask(self, route: Route, body: Any) -> Ask[Any, Any]:
         return Ask(
-            services=self._services,
+            platform=self._platform,
             who=self._who,
             path=self._path,
             query=read_query(route.query, self.request.query_arguments),
@@ -308,12 +308,12 @@ class Endpoint(HubHandler):
         except Refused:
             await stream.batches.aclose()
             raise
-        sender = StreamSender(self, self._pass, self._effort, self._services.queries.clock, self._still_may)
-        self._services.metrics.stream_opened()
+        sender = StreamSender(self, self._pass, self._effort, self._platform.world.clock, self._still_may)
+        self._platform.prometheus.stream_opened()
         try:
             await self._while_there(sender.send(stream))
         finally:
-            self._services.metrics.stream_closed()
+            self._platform.prometheus.stream_closed()
         await self.finish()
 
     async def _pieces(self, answer: Pieces) -> None:
@@ -326,7 +326,7 @@ class Endpoint(HubHandler):
             async for piece in pieces:
                 self.write(piece)
                 await flush_in_time(self)
-                await slow_down(self._pass, self._effort, self._services.queries.clock, len(piece))
+                await slow_down(self._pass, self._effort, self._platform.world.clock, len(piece))
 
     async def _still_may(self) -> bool:
         """Whether the reader of a stream is the same user as before, with the same rights. Raises Refused: 401, 403.
@@ -356,7 +356,7 @@ class Endpoint(HubHandler):
 
     async def _hold_back(self, size: int) -> None:
         self._held = True
-        await self._services.queries.clock.sleep(HELD_BACK + min(size / HELD_BYTES, HELD_MOST))
+        await self._platform.world.clock.sleep(HELD_BACK + min(size / HELD_BYTES, HELD_MOST))
 
     def _refuse(self, error: BaseException, *, close: bool = False) -> None:
         """Answer an error as a problem document; the cause of an internal error goes only to the log.
@@ -368,7 +368,7 @@ class Endpoint(HubHandler):
         problem = problems.problem_of(error)
         if problem is None:
             name, problem = problems.incident()
-            self._services.metrics.incident()
+            self._platform.prometheus.incident()
             where = self.route.path if self.route else "no route"
             log.error("incident %s: %s %s", name, self.request.method, where, exc_info=error)
         if self._headers_written and self._headers.get("Content-Type") != "text/event-stream":
@@ -405,7 +405,7 @@ class Endpoint(HubHandler):
     @property
     def metrics(self) -> Metrics:
         """The metrics in which requests are counted."""
-        return self._services.metrics
+        return self._platform.prometheus
 
     @property
     def seconds(self) -> float:

@@ -50,6 +50,15 @@ _TROUBLES: Mapping[str, Callable[[LoopStatus], float]] = {
     "effects": lambda loop: float(loop.trouble is not None),
     "policy": lambda loop: float(loop.policy_trouble is not None),
 }
+#: What the loop says of its ticks: name, meaning, value.
+_OF_THE_LOOP: Sequence[tuple[str, str, Callable[[LoopStatus], float]]] = (
+    ("hai_ticks", "Ticks of the loop that leads, since it started.", lambda loop: loop.ticks),
+    (
+        "hai_last_tick_timestamp_seconds",
+        "When its last tick went through, as it last said.",
+        lambda loop: loop.last_tick.timestamp() if loop.last_tick else 0.0,
+    ),
+)
 _SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
@@ -75,86 +84,46 @@ class Metrics:
         self._news, self._kept, self._own = news, kept, own or Tallies()
         self._labels = labels or LabelSettings()
         self._registry = CollectorRegistry()
+        gauge, counter = partial(Gauge, registry=self._registry), partial(Counter, registry=self._registry)
         self._lines = TallyLines()
         self._registry.register(self._lines)
-        self._tasks = Gauge("hai_tasks", "Unfinished tasks.", ["state", "priority"], registry=self._registry)
-        self._task_nodes = Gauge(
-            "hai_task_nodes",
-            "Nodes that unfinished tasks hold or wait for.",
-            ["state", "priority"],
-            registry=self._registry,
-        )
-        self._quarantined = Gauge(
-            "hai_quarantined_nodes", "Nodes that the platform has quarantined.", ["group"], registry=self._registry
-        )
-        self._alarms = Counter(
-            "hai_rotation_alarms_total",
-            "Tasks that were told to leave for equals as often as they may be.",
-            registry=self._registry,
-        )
+        self._tasks = gauge("hai_tasks", "Unfinished tasks.", ["state", "priority"])
+        held = "Nodes that unfinished tasks hold or wait for."
+        self._task_nodes = gauge("hai_task_nodes", held, ["state", "priority"])
+        self._quarantined = gauge("hai_quarantined_nodes", "Nodes that the platform has quarantined.", ["group"])
+        alarms = "Tasks that were told to leave for equals as often as they may be."
+        self._alarms = counter("hai_rotation_alarms_total", alarms)
         #: The loop whose alarms were counted last, and how many of its alarms are counted.
         self._alarms_counted = ("", 0)
-        self._nodes = Gauge("hai_nodes", "Nodes.", ["group", "state"], registry=self._registry)
-        self._oldest = Gauge(
-            "hai_oldest_wait_seconds",
-            "How long the task waits that has waited longest for a turn; held ones are left out.",
-            ["group", "priority"],
-            registry=self._registry,
+        self._nodes = gauge("hai_nodes", "Nodes.", ["group", "state"])
+        oldest = "How long the task waits that has waited longest for a turn; held ones are left out."
+        self._oldest = gauge("hai_oldest_wait_seconds", oldest, ["group", "priority"])
+        of_users = "Nodes that unfinished tasks of a user hold or wait for, if the settings allow names of users."
+        self._users = gauge("hai_user_task_nodes", of_users, ["user", "state"])
+        requests = "Requests answered, streams at their end, by the class of the status: 2xx, 4xx, 5xx."
+        self._requests = counter("hai_http_requests_total", requests, ["method", "route", "status"])
+        times = "Time to answer a request, by kind of request; streams and files that are sent are left out."
+        self._times = Histogram("hai_http_request_seconds", times, ["kind"], buckets=_SHORT, registry=self._registry)
+        self._streams = gauge("hai_http_streams", "Open streams of events and logs.")
+        self._errors = counter("hai_http_incidents_total", "Requests that failed by a fault of the platform.")
+        refused = "Requests that were refused (429), by the kind of request and the limit that it met."
+        self._refused = counter("hai_requests_refused_total", refused, ["kind", "reason"])
+        self._working = gauge("hai_requests_working", "Requests that are worked on, streams included.", ["kind"])
+        self._waiting = gauge("hai_requests_waiting", "Requests that wait for their turn.", ["kind"])
+        self._show_the_loop()
+
+    def _show_the_loop(self) -> None:
+        """Create the families that are read from what the loop says of itself."""
+        gauge = partial(Gauge, registry=self._registry)
+        broken = (
+            "1 while the loop has a problem: it cannot see the cluster, carry out decisions, or use policy numbers."
         )
-        self._users = Gauge(
-            "hai_user_task_nodes",
-            "Nodes that unfinished tasks of a user hold or wait for, if the settings allow names of users.",
-            ["user", "state"],
-            registry=self._registry,
-        )
-        self._requests = Counter(
-            "hai_http_requests_total",
-            "Requests answered, streams at their end, by the class of the status: 2xx, 4xx, 5xx.",
-            ["method", "route", "status"],
-            registry=self._registry,
-        )
-        self._times = Histogram(
-            "hai_http_request_seconds",
-            "Time to answer a request, by kind of request; streams and files that are sent are left out.",
-            ["kind"],
-            buckets=_SHORT,
-            registry=self._registry,
-        )
-        self._streams = Gauge("hai_http_streams", "Open streams of events and logs.", registry=self._registry)
-        self._errors = Counter(
-            "hai_http_incidents_total", "Requests that failed by a fault of the platform.", registry=self._registry
-        )
-        self._refused = Counter(
-            "hai_requests_refused_total",
-            "Requests that were refused (429), by the kind of request and the limit that it met.",
-            ["kind", "reason"],
-            registry=self._registry,
-        )
-        self._working = Gauge(
-            "hai_requests_working", "Requests that are worked on, streams included.", ["kind"], registry=self._registry
-        )
-        self._waiting = Gauge(
-            "hai_requests_waiting", "Requests that wait for their turn.", ["kind"], registry=self._registry
-        )
-        trouble = Gauge(
-            "hai_trouble",
-            "1 while the loop has a problem: it cannot see the cluster, carry out decisions, or use policy numbers.",
-            ["what"],
-            registry=self._registry,
-        )
-        for name, meaning, read in (
-            ("hai_ticks", "Ticks of the loop that leads, since it started.", lambda loop: loop.ticks),
-            (
-                "hai_last_tick_timestamp_seconds",
-                "When its last tick went through, as it last said.",
-                lambda loop: loop.last_tick.timestamp() if loop.last_tick else 0.0,
-            ),
-        ):
-            Gauge(name, meaning, registry=self._registry).set_function(partial(self._of_the_loop, read))
+        trouble = gauge("hai_trouble", broken, ["what"])
+        for name, meaning, read in _OF_THE_LOOP:
+            gauge(name, meaning).set_function(partial(self._of_the_loop, read))
         for what, is_so in _TROUBLES.items():
             trouble.labels(what).set_function(partial(self._of_the_loop, is_so))
-        leading = Gauge("hai_leading", "1 while a scheduling loop ticks, 0 while none does.", registry=self._registry)
-        leading.set_function(self._leading)
+        gauge("hai_leading", "1 while a scheduling loop ticks, 0 while none does.").set_function(self._leading)
 
     def _leading(self) -> float:
         silence = self._news.silence()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.kinds import Kind
-from hai_scheduler.api.server.services import Services
+from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.api.wire.base import Input
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.values import is_body
@@ -69,7 +69,7 @@ class Arriving(Protocol):
 class Ask(Generic[Query, Body]):
     """One request, parsed and authorised."""
 
-    services: Services
+    platform: Platform
     #: The user, the service or the run that asks; None where the endpoint is open.
     who: Caller | RunId | None
     path: Mapping[str, str]
@@ -148,7 +148,7 @@ class Pieces:
 Answer = BaseModel | Submission | Encoded | Stream | Text | Pieces | None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Route:
     """One row of the table. Parameters, body and answer are read from the function's annotations."""
 
@@ -160,6 +160,7 @@ class Route:
     call: Callable[[Ask[Any, Any]], Awaitable[Answer]]
     #: What the route does, in a few words.
     summary: str
+    _: KW_ONLY
     status: int = 200
     #: Codes of errors that it can answer, beside those of every route.
     codes: tuple[str, ...] = ()

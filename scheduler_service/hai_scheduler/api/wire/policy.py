@@ -1,4 +1,4 @@
-"""Models of policy numbers; the list of numbers comes from `service.policy.numbers`."""
+"""Models of policy numbers; the list of numbers comes from `service.shared.policy_numbers`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic.config import JsonDict
 from hai_scheduler.api.wire import shapes
 from hai_scheduler.api.wire.base import Input, Length, Output, PriorityChoice
 from hai_scheduler.api.wire.cluster import AssumptionOut
-from hai_scheduler.service.policy.numbers import NUMBERS, NumberKind
+from hai_scheduler.service.shared.policy_numbers import NUMBERS, NumberKind
 
 _VALUES: dict[NumberKind, JsonDict] = {
     NumberKind.DURATION: {"type": ["string", "number"]},

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hai_scheduler.core.costs.capacity import capacities
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
-from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.world import UseCase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityNotes:
+class CapacityNotes(UseCase):
     """Adds the time since the last note to the hours that it belongs to."""
-
-    store: Store
-    clock: Clock
-    latest_plan: LatestPlan
 
     async def note(self) -> None:
         """Count the nodes of the latest tick from the last note of any leader until now; each time is counted once."""

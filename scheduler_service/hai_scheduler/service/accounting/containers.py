@@ -15,8 +15,8 @@ from hai_scheduler.core.ledger.development import SILENT, DevelopmentContainer, 
 from hai_scheduler.core.ledger.periods import Period, begin_of
 from hai_scheduler.core.ledger.row import LedgerRow
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
+from hai_scheduler.service.shared.world import UseCase
 
 #: The setting with the hour until which containers that live were counted.
 COUNTED: Final = "containers_counted"
@@ -30,12 +30,8 @@ class EndedContainer:
     ended_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerBooks:
+class ContainerBooks(UseCase):
     """The use cases. Each is one transaction, and to repeat one changes nothing."""
-
-    store: Store
-    clock: Clock
 
     async def told(self, living: Sequence[DevelopmentContainer], ended: Sequence[EndedContainer]) -> None:
         """Book what the Hub tells: all containers that live now, and those whose ends it has seen.

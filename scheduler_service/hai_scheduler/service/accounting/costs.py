@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hai_scheduler.core.costs import budgets, rates
@@ -11,31 +10,23 @@ from hai_scheduler.core.costs.budgets import GroupBudget
 from hai_scheduler.core.costs.rates import BadRate, Rate
 from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.accounting.standings import BudgetView, budget_notes, forget_standing, standings_of
 from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.errors import Invalid, NotFound
 from hai_scheduler.service.shared.known_names import stranger
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.shared.versions import ANY, Expectation
+from hai_scheduler.service.shared.world import UseCase
 
 #: More rates than this are a mistake: a report cuts its time at each of their days.
 MOST_RATES = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Costs:
+class Costs(UseCase):
     """The use cases of rates and budgets."""
-
-    store: Store
-    bus: Bus
-    clock: Clock
-    latest_plan: LatestPlan
 
     async def rates(self) -> Sequence[Rate]:
         """All rates, sorted by node group, priority and first day. They are no secret: everybody pays by them."""

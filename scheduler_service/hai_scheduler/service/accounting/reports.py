@@ -15,10 +15,10 @@ from hai_scheduler.core.ledger.asking import By, LedgerQuestion, LineValue
 from hai_scheduler.core.ledger.kinds import WorkKind
 from hai_scheduler.core.ledger.periods import Period, begin_of, end_of, is_full_hour
 from hai_scheduler.core.ledger.sums import Sums
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Forbidden, Invalid
+from hai_scheduler.service.shared.world import UseCase
 
 #: The most rows of days in one report.
 MOST_DAYS: Final = 1100
@@ -81,12 +81,8 @@ class _Scope:
     groups: frozenset[str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reports:
+class Reports(UseCase):
     """The use cases of reports."""
-
-    store: Store
-    clock: Clock
 
     async def use(
         self,

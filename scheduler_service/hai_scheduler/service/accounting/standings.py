@@ -15,12 +15,11 @@ from hai_scheduler.core.costs.rates import HOUR_US, Tariff
 from hai_scheduler.core.ledger.asking import LedgerQuestion
 from hai_scheduler.core.ledger.periods import Period, begin_of, end_of
 from hai_scheduler.core.model.event_kinds import EventKind
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent, UserRecord
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.doorbell import ring_change
+from hai_scheduler.service.shared.world import UseCase
 
 #: Name of the setting with what each group has used, as JSON.
 SETTING: Final = "budget_standings"
@@ -88,13 +87,8 @@ def sentence(budget: GroupBudget, use: BudgetUse) -> str:
     return f"{text}: above the limit, tasks of its members count as LOW"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetCount:
+class BudgetCount(UseCase):
     """Counts what groups use, and tells of those that come near their budgets, over them, or back."""
-
-    store: Store
-    bus: Bus
-    clock: Clock
 
     async def count(self) -> int:
         """Count all budgets, and write what has changed; returns how many groups stand otherwise than before."""

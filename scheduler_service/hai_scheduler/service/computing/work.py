@@ -61,7 +61,7 @@ from hai_scheduler.service.shared.orders import (
 )
 from hai_scheduler.service.tasks.experiments import InvalidExperiment, read_experiment
 from hai_scheduler.service.tasks.submission import Submission
-from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
+from hai_scheduler.service.workspace.snapshot_ref import SnapshotRef
 
 #: The JSON form of all classes in orders and answers.
 PLAIN: Final = Plain(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import AuditEntry, AuditFilter
 from hai_scheduler.service.shared.caller import Caller, admins_only
+from hai_scheduler.service.shared.world import UseCase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,11 +18,8 @@ class AuditView:
     cursor: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditReading:
+class AuditReading(UseCase):
     """The use case of reading the audit."""
-
-    store: Store
 
     async def page(self, caller: Caller, where: AuditFilter, *, cursor: int | None, limit: int) -> AuditView:
         """A page of the entries that match; `cursor` is that of the page before. Raises Forbidden."""

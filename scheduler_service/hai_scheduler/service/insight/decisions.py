@@ -12,10 +12,10 @@ from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.task import TaskState
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.lookup import find
+from hai_scheduler.service.shared.world import UseCase
 
 #: Events read from the store at once.
 PAGE: Final = 500
@@ -30,11 +30,8 @@ class DecisionLine:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decisions:
+class Decisions(UseCase):
     """Reads the decision log."""
-
-    store: Store
 
     async def of_task(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[DecisionLine]:
         """At most `limit` decisions on the task with a seq greater than `after`, in order. Raises NotFound."""

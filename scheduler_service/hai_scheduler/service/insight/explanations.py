@@ -10,13 +10,12 @@ from hai_scheduler.core.explaining.alternatives import WhatIf
 from hai_scheduler.core.explaining.what_if import MOST_PLANS
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.shares import UserShare, user_share
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.service.accounting.standings import budget_notes
 from hai_scheduler.service.insight.queries import Queries, TaskView
 from hai_scheduler.service.insight.silence import Silence
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.orders import ComputePool, SnapshotFacts, WhatIfOrder
+from hai_scheduler.service.shared.world import UseCase
 
 #: About how many seconds one explanation may take: the longer a plan takes, the fewer are made.
 SECONDS: Final = 2.0
@@ -36,18 +35,19 @@ class Explanation:
     budgets: Sequence[str] = ()
 
 
-@dataclass(slots=True, kw_only=True)
-class Explanations:
+@dataclass(slots=True, eq=False)
+class Explanations(UseCase):
     """The use case. A result is kept until the next tick."""
 
     queries: Queries
-    clock: Clock
-    latest_plan: LatestPlan
     workers: ComputePool
-    silence: Silence
+    silence: Silence = field(init=False)
     _found: dict[Task, tuple[WhatIf, ...]] = field(default_factory=dict)
     #: The tick that `_found` belongs to.
     _tick: int = -1
+
+    def __post_init__(self) -> None:
+        self.silence = Silence(self.world)
 
     async def explain(self, caller: Caller, ref: str) -> Explanation:
         """The task with its what-ifs (none before the first look). Raises NotFound, TooMany and Unavailable."""
@@ -65,7 +65,7 @@ class Explanations:
         snapshot = self.latest_plan.snapshot
         if snapshot is None or not task.state.waiting or task.user not in snapshot.counted_low:
             return ()
-        async with self.queries.store.read() as tx:
+        async with self.store.read() as tx:
             return await budget_notes(tx, snapshot.groups_of.get(task.user, frozenset()), over=True)
 
     def _share(self, task: Task) -> UserShare | None:

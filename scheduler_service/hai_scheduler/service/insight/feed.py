@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from hai_scheduler.core.model.event_kinds import EventKind
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.insight.queries import sees_quota_of, whose
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.news import PAGE, News
+from hai_scheduler.service.shared.world import UseCase
 
 #: Kinds of events without an owner that all users get: `GET /nodes`, `/cluster` and `/policy` show all users the same.
 #: Other kinds without an owner are for admins.
@@ -31,15 +31,14 @@ OF_QUOTA: Final = frozenset({EventKind.QUOTA_PUT, EventKind.QUOTA_DELETED})
 OF_BUDGET: Final = frozenset({EventKind.BUDGET_PUT, EventKind.BUDGET_DELETED, EventKind.BUDGET_STANDING})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feed:
+@dataclass(slots=True, eq=False)
+class Feed(UseCase):
     """Events of a user and of the cluster, in order, each once.
 
     Reasons for waiting (`task.verdict`) are left out: there are many of them, the task has not changed, and every
     panel would read everything again for each. They are in the task's own history.
     """
 
-    store: Store
     news: News
 
     async def begin(self, after: int | None) -> int:

@@ -6,27 +6,22 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.insight.forecast import Forecast, of_running
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, Invalid, Unavailable
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.orders import HORIZON, MOST_HORIZON, Bounds, ComputePool, ForecastOrder, SnapshotFacts
+from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.tasks.submissions import Submissions
 
 _HOLDS_NODES = (TaskState.STARTING, TaskState.RUNNING)
 
 
-@dataclass(slots=True, kw_only=True)
-class Forecasts:
+@dataclass(slots=True, eq=False)
+class Forecasts(UseCase):
     """The use case. Workers compute the forecasts; users take turns."""
 
-    store: Store
-    clock: Clock
-    latest_plan: LatestPlan
     submissions: Submissions
     workers: ComputePool
     bounds: Bounds = field(default_factory=Bounds)

@@ -11,13 +11,12 @@ from hai_scheduler.core.metrics.use import MeanUse, mean_use_of
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import Node, NodeCondition, NodeMark
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.insight.queries import NodeView, Queries
 from hai_scheduler.service.metrics.now import RECENT_S
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import NotFound
 from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.world import UseCase
 
 
 class NodeWord(StrEnum):
@@ -59,13 +58,10 @@ class NodeFacts:
     seen_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeMap:
+@dataclass(slots=True, eq=False)
+class NodeMap(UseCase):
     """The use case."""
 
-    store: Store
-    clock: Clock
-    latest_plan: LatestPlan
     queries: Queries
 
     async def look(self, caller: Caller, *, use: bool = False) -> Sequence[NodeFacts]:

@@ -17,13 +17,12 @@ from hai_scheduler.core.ledger.sums import Sums
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.ordering.usage import share_of
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.insight.queries import ClusterView, Queries
 from hai_scheduler.service.scheduling.ledger_keeping import COUNTED
 from hai_scheduler.service.scheduling.unfinished import LiveTasks
-from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.world import UseCase
 
 #: Hours of the series, and the time of the counts of submissions and ends.
 HOURS: Final = 24
@@ -86,13 +85,10 @@ class _Slow:
     ended: Mapping[TaskState, int]
 
 
-@dataclass(slots=True, kw_only=True)
-class Overviews:
+@dataclass(slots=True, eq=False)
+class Overviews(UseCase):
     """The use case. All readers share an answer for a moment."""
 
-    store: Store
-    clock: Clock
-    latest_plan: LatestPlan
     queries: Queries
     _live: LiveTasks = field(default_factory=LiveTasks)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -112,7 +108,7 @@ class Overviews:
         # Events after this one may be in the answer, and are then told twice; none is missed.
         async with self.store.read() as tx:
             seq = await tx.events.last_seq()
-        cluster = await self.queries.cluster()
+        cluster = await self.queries.whole_cluster()
         now = self.clock.now()
         async with self.store.read() as tx:
             live = self._live.of(await tx.tasks.unfinished())

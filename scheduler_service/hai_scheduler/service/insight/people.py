@@ -17,8 +17,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.quota import LEVELS
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import ArchivedUser, AuditEntry, AuditFilter, UserVisit
 from hai_scheduler.service.insight.census import level_of
 from hai_scheduler.service.insight.queries import VIEW_BEARABLE, LevelView
@@ -26,7 +25,7 @@ from hai_scheduler.service.insight.quota_views import QuotaView, quota_views
 from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.errors import Invalid, NotFound
-from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.world import UseCase
 
 #: A user counts as an admin if a token of theirs had that right within this time before they were last seen: some
 #: tokens of admins carry less.
@@ -121,13 +120,10 @@ class _Known:
     names: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class People:
+@dataclass(slots=True, eq=False)
+class People(UseCase):
     """The use cases of reading who uses the platform."""
 
-    store: Store
-    clock: Clock
-    latest_plan: LatestPlan
     live: LiveTasks = field(default_factory=LiveTasks)
 
     async def page(self, caller: Caller, where: PeopleFilter, *, cursor: str | None, limit: int) -> UserPage:

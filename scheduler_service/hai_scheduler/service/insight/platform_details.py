@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Literal
 
 from hai_scheduler.core.model.node import NodeMark
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.stored.database import DatabaseFacts
 from hai_scheduler.ports.values import Lease
 from hai_scheduler.service.insight.queries import NodeView, Queries
 from hai_scheduler.service.platform.health import Health, WellBeing
 from hai_scheduler.service.platform.loop_status import LoopStatus
 from hai_scheduler.service.shared.caller import Caller, admins_only
+from hai_scheduler.service.shared.world import UseCase
 
 #: Seconds that the cluster may take to answer.
 PATIENCE_S: Final = 3.0
 #: `HaiSchedulerSilent`: no tick has succeeded for this time.
 _SILENT: Final = timedelta(seconds=60)
-
-#: Returns the versions of the parts of the platform by name; None: not known.
-Versions = Callable[[], Awaitable[Mapping[str, str | None]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,16 +63,12 @@ class DetailedHealth:
     alarms: Sequence[AlarmView]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlatformDetails:
+@dataclass(slots=True, eq=False)
+class PlatformDetails(UseCase):
     """The use case."""
 
-    store: Store
-    clock: Clock
-    cluster: Cluster
     health: Health
     queries: Queries
-    versions: Versions
 
     async def look(self, caller: Caller) -> DetailedHealth:
         """The present health, measured now. Raises Forbidden; what does not answer is named in the answer."""
@@ -105,7 +96,7 @@ class PlatformDetails:
             database_seconds=seconds,
             nodes=dict(sorted(states.items())),
             cluster_seconds=await self._ask_cluster(),
-            versions=await self.versions(),
+            versions=await self.world.versions(),
             alarms=alarms(told, loop, nodes),
         )
 

@@ -9,14 +9,13 @@ from typing import Final
 
 from hai_scheduler.core.ledger.periods import Period, begin_of
 from hai_scheduler.core.model.node import NodeMark
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.service.insight.mark_preview import MarkPreview
 from hai_scheduler.service.insight.trial import Trial
-from hai_scheduler.service.policy.changes import PolicyChanges
+from hai_scheduler.service.platform.policy_changes import PolicyChanges
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.errors import Invalid, NotFound, TooCostly, Unavailable
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.orders import Bounds, ComputePool, PreviewOrder, SnapshotFacts, Told, TrialOrder
+from hai_scheduler.service.shared.world import UseCase
 
 #: The days of a trial by default and at most: the ledger and the tasks are read day by day.
 DAYS: Final = 3
@@ -26,12 +25,10 @@ MOST_TASKS: Final = 20_000
 MOST_SECONDS: Final = 90.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Previews:
+@dataclass(slots=True, eq=False)
+class Previews(UseCase):
     """The use cases. Workers compute the answers; admins take turns."""
 
-    clock: Clock
-    latest_plan: LatestPlan
     policy: PolicyChanges
     workers: ComputePool
     bounds: Bounds = field(default_factory=Bounds)
@@ -55,7 +52,7 @@ class Previews:
         assert isinstance(found, MarkPreview)
         return found
 
-    async def policies(
+    async def numbers(
         self,
         caller: Caller,
         group: str | None,

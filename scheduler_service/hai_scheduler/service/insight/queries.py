@@ -24,8 +24,7 @@ from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
 from hai_scheduler.core.ordering.quota import LEVELS
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.insight.census import Census, Count, TaskKind, level_of
 from hai_scheduler.service.insight.quota_views import QuotaView, quota_views
@@ -35,10 +34,10 @@ from hai_scheduler.service.scheduling.unsaved_alarm import hint_of
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Forbidden, NotFound
 from hai_scheduler.service.shared.joint_read import JointRead
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.quota_rows import expired
-from hai_scheduler.service.workspace.rank_env import RankLocations, checkpoint_dir
+from hai_scheduler.service.shared.world import UseCase
+from hai_scheduler.service.workspace.rank_env import checkpoint_dir
 
 #: How old the verdicts may be for readers of tasks, in seconds. Rings renew them at once, but a ring may be lost, and
 #: changes by time alone do not ring.
@@ -196,14 +195,10 @@ class _Summed:
         return self.view
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queries:
+@dataclass(slots=True, eq=False)
+class Queries(UseCase):
     """The use cases of reading tasks, nodes, the cluster and quota."""
 
-    store: Store
-    clock: Clock
-    latest_plan: LatestPlan
-    locations: RankLocations
     census: Census = field(default_factory=Census)
     live: LiveTasks = field(default_factory=LiveTasks)
     _views: _Views = field(default_factory=_Views)
@@ -212,7 +207,7 @@ class Queries:
     _present: JointRead[_Present] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_present", JointRead(self._read_present))
+        self._present = JointRead(self._read_present)
 
     async def _read_present(self) -> _Present:
         async with self.store.read() as tx:
@@ -246,7 +241,7 @@ class Queries:
             view=self.view(task, progress),
             spec=spec,
             runs=runs,
-            checkpoint_dir=checkpoint_dir(task, spec, self.locations),
+            checkpoint_dir=checkpoint_dir(task, spec, self.world.locations),
             hint=hint_of(task, self.latest_plan.policies.of(task.group)),
         )
 
@@ -267,10 +262,6 @@ class Queries:
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             return await tx.events.page(after=after, limit=limit, task_id=task.id)
-
-    def now(self) -> datetime:
-        """The present time of the service."""
-        return self.clock.now()
 
     def view(self, task: Task, progress: StepProgress | None = None) -> TaskView:
         """The task with its present state, and with the progress that is stored of it."""
@@ -322,7 +313,7 @@ class Queries:
                 return view
         raise NotFound(f"There is no node {name!r}: `hai nodes` lists them.")
 
-    async def cluster(self) -> ClusterView:
+    async def whole_cluster(self) -> ClusterView:
         """A summary of the cluster."""
         await self.latest_plan.asked()
         present, plan = await self._present.result(), self.latest_plan

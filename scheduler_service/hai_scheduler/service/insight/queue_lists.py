@@ -13,11 +13,10 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind, Verdicts, VerdictSource
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.shared.known_names import check_group
-from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.world import UseCase
 
 #: The most tasks of one page.
 MOST: Final = 200
@@ -79,12 +78,10 @@ class _Shared:
     items: dict[tuple[TaskId, bool], QueuedTask] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueLists:
+@dataclass(slots=True, eq=False)
+class QueueLists(UseCase):
     """The use case. Of a long queue only the part that is asked for is sorted and explained, once for all readers."""
 
-    clock: Clock
-    latest_plan: LatestPlan
     _shared: _Shared = field(default_factory=_Shared, init=False)
 
     async def page(

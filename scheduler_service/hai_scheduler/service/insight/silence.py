@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from hai_scheduler.core.explaining.silence import SILENT_AFTER, SignsOfLife, last_use, silence_of
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.reading import in_reader
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.logs.lines import last_lines_of
+from hai_scheduler.service.shared.world import UseCase
 
 #: Ranks that are looked at, and how far back.
 RANKS: Final = 16
@@ -27,13 +24,8 @@ READ_LINES: Final = 1000
 _BEHIND: Final = 10**15
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Silence:
+class Silence(UseCase):
     """The use case: since when a task that runs shows no sign of life."""
-
-    store: Store
-    cluster: Cluster
-    clock: Clock
 
     async def of(self, task: Task) -> str | None:
         """The sentence for a silent task; None for any other."""

@@ -12,15 +12,14 @@ from typing import Final
 from hai_scheduler.core.metrics.use import MeanUse, mean_use_of, mean_use_of_summary
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import TEXT_KEYS, TaskFilter, TaskKeyValue, TaskSort, sort_value
 from hai_scheduler.service.insight.queries import VIEW_BEARABLE, Queries, TaskView, whose
 from hai_scheduler.service.metrics.now import RECENT_S
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.shared.known_names import check_group
-from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.world import UseCase
 
 #: Tasks that are read at once, before other requests have their turn: some milliseconds.
 PIECE: Final = 50
@@ -41,13 +40,10 @@ class TaskList:
     total: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskLists:
+@dataclass(slots=True, eq=False)
+class TaskLists(UseCase):
     """The use case of lists of tasks."""
 
-    store: Store
-    clock: Clock
-    latest_plan: LatestPlan
     queries: Queries
 
     async def page(

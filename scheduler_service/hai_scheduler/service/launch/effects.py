@@ -14,31 +14,22 @@ from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.core.workspace.templates import Unresolvable
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.launch.launch_orders import LaunchOrders, still_wanted
 from hai_scheduler.service.launch.troubles import Troubles
 from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
-from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.shared.changes import SCHEDULER, change
 from hai_scheduler.service.shared.doorbell import ring_change
+from hai_scheduler.service.shared.world import UseCase
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effects:
+@dataclass(slots=True, eq=False)
+class Effects(UseCase):
     """Carries out effects: launches, kills and finalizes runs."""
 
-    store: Store
-    cluster: Cluster
-    bus: Bus
-    clock: Clock
     orders: LaunchOrders
-    policies: PolicyStore
     #: The latest failures to launch runs.
     troubles: Troubles = field(default_factory=Troubles)
 

@@ -18,11 +18,11 @@ from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace import builds
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.launch.run_tokens import RunTokens
-from hai_scheduler.service.policy.store import PolicyStore
+from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
-from hai_scheduler.service.workspace.rank_env import RankLocations, rank_env
+from hai_scheduler.service.workspace.rank_env import rank_env
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
 
@@ -45,14 +45,11 @@ class _Made:
     groups: frozenset[str]
 
 
-@dataclass(slots=True, kw_only=True)
-class LaunchOrders:
+@dataclass(slots=True, eq=False)
+class LaunchOrders(UseCase):
     """Makes the orders, for the whole line of waiting runs at a time."""
 
-    store: Store
     tokens: RunTokens
-    locations: RankLocations
-    policies: PolicyStore
     runtime_envs: RuntimeEnvs
     code: CodeSnapshots
     _line: list[_Waiting] = field(default_factory=list)
@@ -96,7 +93,7 @@ class LaunchOrders:
         """Return the order of a build; one that runs as another account has folders of that account."""
         if order.account is None:
             return order
-        folder = f"{self.locations.checkpoint_root}/{order.account}/{order.task_id}"
+        folder = f"{self.world.locations.checkpoint_root}/{order.account}/{order.task_id}"
         return replace(order, env={**order.env, "HAI_CHECKPOINT_DIR": folder, "HAI_LOG_DIR": f"{folder}-logs"})
 
     async def _read_all(self) -> None:
@@ -143,7 +140,7 @@ class LaunchOrders:
             gpus=gpus if any(gpus) else (),
             command=spec.command,
             cwd=spec.cwd,
-            env=rank_env(task, run, spec, self.locations, gpus_per_node=gpus_per_node),
+            env=rank_env(task, run, spec, self.world.locations, gpus_per_node=gpus_per_node),
             ranks_per_node=max(1, gpus_per_node) if spec.ranks_per_node == "gpu" else spec.ranks_per_node,
             profile=task.profile.value,
             token=self.tokens.make(run.id),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,8 +18,8 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.service.launch.effects import Effects
+from hai_scheduler.service.shared.world import UseCase
 
 log = logging.getLogger(__name__)
 
@@ -42,23 +42,21 @@ class _Waiting:
     words: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class Launching:
+@dataclass(slots=True, eq=False)
+class Launching(UseCase):
     """The queue between the loop of ticks and the cluster, in one event loop.
 
     For each run at most one launch and one end are running: an end is a kill or a settlement. A kill does not wait for
     a running launch: the cluster refuses the late part of the launch (`Cluster.kill`), and each tick wants the kill
     again while the cluster shows the run. A settlement waits for a running kill, and takes the place of a waiting one:
     after it the cluster would take the kill for one of a run that it does not know.
+
+    No effect is begun, and the queue is emptied, unless this replica surely leads. `settings.starts_at_once` ranks of
+    runs of a priority and above are launched at once: a run of higher priority does not wait for running launches of
+    lower ones. A run with more ranks than this starts as soon as one slot is free.
     """
 
     effects: Effects
-    clock: Clock
-    #: True if this replica surely leads. Otherwise no effect is begun and the queue is emptied.
-    leads: Callable[[], bool]
-    #: How many ranks of runs of a priority and above are launched at once: a run of higher priority does not wait for
-    #: running launches of lower ones. A run with more ranks than this starts as soon as one slot is free.
-    ranks_at_once: int
     _waiting: dict[RunId, _Waiting] = field(default_factory=dict)
     #: A heap of the turns of `_waiting`, with outdated entries of launches that have left the queue.
     _turns: list[tuple[_Turn, RunId]] = field(default_factory=list)
@@ -165,7 +163,7 @@ class Launching:
         """Begin as many effects as there are free slots."""
         if not (self._waiting or self._ends):
             return
-        if not self.leads():
+        if not self.latest_plan.leads:
             self.drop()
             return
         ends = len(self._under_way) - len(self._launches)
@@ -187,7 +185,7 @@ class Launching:
         return None
 
     def _has_room(self, priority: Priority) -> bool:
-        return sum(one.ranks for one in self._launches if one.priority >= priority) < self.ranks_at_once
+        return sum(one.ranks for one in self._launches if one.priority >= priority) < self.settings.starts_at_once
 
     def _begin(self, one: ClusterEffect | _Waiting) -> None:
         effect = one.effect if isinstance(one, _Waiting) else one

@@ -9,12 +9,12 @@ from typing import Final
 
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank, Run
-from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.service.logs.last_words import LastWords, last_words
 from hai_scheduler.service.logs.lines import last_lines_of
+from hai_scheduler.service.shared.world import UseCase
 
 #: How much of the end of the log is read, in bytes.
 READ_BYTES: Final = 64 * 1024
@@ -44,11 +44,8 @@ class Failure:
         return self.rank.ended_at
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failures:
+class Failures(UseCase):
     """The use case: finds out why runs have failed."""
-
-    cluster: Cluster
 
     async def of(self, runs: Sequence[Run]) -> Failure | None:
         """The first failure of the latest run that has ended or has failed ranks; None if that run did not fail.

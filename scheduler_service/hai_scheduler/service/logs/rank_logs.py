@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.runs.rank_reports import live_rank
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.shared.world import UseCase
 
 #: Bytes of each rank's log that are kept; the oldest lines are dropped first.
 KEEP_BYTES: Final = 16 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankLogs:
+@dataclass(slots=True, eq=False)
+class RankLogs(UseCase):
     """The use case of ranks that send their logs."""
 
-    store: Store
     keep_bytes: int = KEEP_BYTES
 
     async def take(self, run_id: RunId, rank: int, *, offset: int, data: bytes, skip: bool) -> int:

@@ -15,11 +15,9 @@ from functools import partial
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.reading import in_reader
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.logs.download import text_of
 from hai_scheduler.service.logs.lines import Cursor, Extent, Hits, Line, Page, count_lines, last_lines_of, lines_of
 from hai_scheduler.service.logs.log_markers import end_of, lost_bytes, no_log, start_of
@@ -30,6 +28,7 @@ from hai_scheduler.service.shared.errors import Invalid, NotFound, Unavailable
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.orders import ComputePool, RunLog, SearchOrder
+from hai_scheduler.service.shared.world import UseCase
 
 #: Lines of a page, unless the reader asks for another number.
 PAGE_LINES = 1000
@@ -58,12 +57,10 @@ class _Piece:
     waits: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Logs:
+@dataclass(slots=True, eq=False)
+class Logs(UseCase):
     """Reads the logs of tasks."""
 
-    store: Store
-    cluster: Cluster
     news: News
     workers: ComputePool
     #: Longest time between two looks at a log that is followed, in seconds.

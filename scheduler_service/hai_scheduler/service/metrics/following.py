@@ -11,15 +11,13 @@ from hai_scheduler.core.metrics.series import WINDOW_S, Point
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import RANKS, RunPoints, TaskPoints, check_names, only
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.topics import points_topic
+from hai_scheduler.service.shared.world import UseCase
 
 #: Points of this time before the beginning come first, unless the reader names a time; earlier ones than `FURTHEST`
 #: are read as a series.
@@ -63,13 +61,10 @@ class _Place:
         self.ends.update({(run.id, rank): points[-1].at for rank, points in found.items()})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewestPoints:
+@dataclass(slots=True, eq=False)
+class NewestPoints(UseCase):
     """The use case of users who watch a task."""
 
-    store: Store
-    bus: Bus
-    clock: Clock
     pace: Pace
 
     async def follow(

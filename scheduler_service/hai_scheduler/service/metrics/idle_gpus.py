@@ -17,15 +17,12 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
-from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.runs.rank_reports import live_rank, live_run
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Conflict
 from hai_scheduler.service.shared.joint_read import JointRead
+from hai_scheduler.service.shared.world import UseCase
 
 #: Ranks that are remembered at most; those that have sent nothing for longest are forgotten first.
 MOST: Final = 20_000
@@ -40,18 +37,14 @@ class _Known(NamedTuple):
     since: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdleGpus:
+@dataclass(slots=True, eq=False)
+class IdleGpus(UseCase):
     """The use case of ranks whose GPUs do nothing.
 
     A task is written when the GPUs of a rank have been idle for `idle_after`, and when they work again. What was sent
     to another replica, or before a restart, is read from the series.
     """
 
-    store: Store
-    bus: Bus
-    clock: Clock
-    policies: PolicyStore
     _known: OrderedDict[tuple[RunId, int], _Known] = field(default_factory=OrderedDict)
     _reads: OrderedDict[RunId, JointRead[Run | None]] = field(default_factory=OrderedDict)
 

@@ -14,10 +14,8 @@ from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.turns import slice_left
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.world import UseCase
 
 #: Tasks of an answer at most.
 MOST: Final = 500
@@ -50,13 +48,8 @@ class HoldersNow:
     left_out: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewestUse:
+class NewestUse(UseCase):
     """The use case of users who look at the whole cluster."""
-
-    store: Store
-    clock: Clock
-    latest_plan: LatestPlan
 
     async def look(self, caller: Caller, *, mine: bool = False, limit: int = MOST) -> HoldersNow:
         """The tasks that hold nodes now.

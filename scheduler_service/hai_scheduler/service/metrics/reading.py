@@ -10,12 +10,11 @@ from typing import Final
 from hai_scheduler.core.metrics.series import ALL_OWN, WINDOW_S, Point, fold, is_wanted, unit_of
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.shared.lookup import find
+from hai_scheduler.service.shared.world import UseCase
 
 #: Points of a rank in an answer, about: a picture is not wider.
 POINTS: Final = 600
@@ -44,12 +43,10 @@ class TaskPoints:
     runs: Sequence[RunPoints]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+@dataclass(slots=True, eq=False)
+class Series(UseCase):
     """The use case of users who look at metrics."""
 
-    store: Store
-    clock: Clock
     pace: Pace
 
     async def read(

@@ -11,9 +11,6 @@ from hai_scheduler.core.metrics.series import WINDOW_S
 from hai_scheduler.core.metrics.series_piece import RankPiece, SeriesPiece
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.metrics.gathering import PieceGatherer
 from hai_scheduler.service.metrics.idle_gpus import IdleGpus
 from hai_scheduler.service.metrics.job_reports import JobReport, JobReports
@@ -21,6 +18,7 @@ from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.runs.rank_reports import check_rank, recent_run
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.shared.topics import points_topic
+from hai_scheduler.service.shared.world import UseCase
 
 #: How far ahead the clock of a node may be, seconds. A point beyond that would hide all that come after it.
 AHEAD_S: Final = 300
@@ -50,13 +48,10 @@ class _Seen:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricsIntake:
+@dataclass(slots=True, eq=False)
+class MetricsIntake(UseCase):
     """The use case of ranks that send metrics."""
 
-    store: Store
-    bus: Bus
-    clock: Clock
     pace: Pace = field(default_factory=Pace)
     #: Who looks for idle GPUs; None: nobody.
     idle: IdleGpus | None = None
@@ -65,7 +60,7 @@ class MetricsIntake:
     _gatherer: PieceGatherer = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_gatherer", PieceGatherer(self.store, self.clock))
+        self._gatherer = PieceGatherer(self.store, self.clock)
 
     async def take(self, run_id: RunId, rank: int, piece: SeriesPiece, report: JobReport | None = None) -> PointsTaken:
         """Store points of a rank; those that are there already are left out, so that it may send them again.

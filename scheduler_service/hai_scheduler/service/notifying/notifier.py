@@ -11,13 +11,12 @@ from datetime import timedelta
 from typing import Final
 
 from hai_scheduler.core.notifying.occurrences import of_time
-from hai_scheduler.ports.bus import Bus, Subscription
-from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.bus import Subscription
 from hai_scheduler.ports.errors import Temporary, WriteConflict
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.notifying.routing import Routing
 from hai_scheduler.service.notifying.sending import Sending
 from hai_scheduler.service.shared.topics import FEED
+from hai_scheduler.service.shared.world import UseCase
 
 log = logging.getLogger(__name__)
 
@@ -34,13 +33,10 @@ SWEPT: Final = 1000
 MOST_BY_TIME: Final = 500
 
 
-@dataclass(slots=True, kw_only=True)
-class Notifier:
+@dataclass(slots=True, eq=False)
+class Notifier(UseCase):
     """Tells users what has happened."""
 
-    store: Store
-    bus: Bus
-    clock: Clock
     routing: Routing
     sending: Sending
     #: Keys of what time has told, so that the store is not asked for them at each look.

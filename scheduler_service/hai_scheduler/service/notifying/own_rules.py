@@ -24,15 +24,12 @@ from hai_scheduler.core.notifying.values import (
     NotificationKind,
     NotificationRules,
 )
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.messengers import AddressBook
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.errors import Forbidden, Invalid
 from hai_scheduler.service.shared.outbox import rules_for
 from hai_scheduler.service.shared.topics import FEED as FEED_TOPIC
+from hai_scheduler.service.shared.world import UseCase
 
 #: How long a task may wait before its owner is told: at least, and at most.
 SHORTEST_WAIT: Final = timedelta(minutes=1)
@@ -85,14 +82,8 @@ class ToldPage:
     unread: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnNotifications:
+class OwnNotifications(UseCase):
     """What users do with their own notifications. Nobody sees or changes those of others, not even admins."""
-
-    store: Store
-    bus: Bus
-    clock: Clock
-    book: AddressBook
 
     async def show(self, caller: Caller) -> RulesView:
         """Return the caller's rules, with the channels that they may use."""
@@ -194,19 +185,19 @@ class OwnNotifications:
     def sinks(self, caller: Caller) -> tuple[bool, Sequence[str]]:
         """Return whether mail is sent, and the names of all sinks. For admins; raises Forbidden."""
         admins_only(caller)
-        return self.book.sends_mail(), self.book.sinks()
+        return self.world.address_book.sends_mail(), self.world.address_book.sinks()
 
     def _view(self, rules: NotificationRules, troubles: Mapping[str, Delivery]) -> RulesView:
         missing: dict[str, str | None] = {LAB: None, BROWSER: None}
         missing[MAIL] = self._without_mail(rules)
         missing[WEBHOOK] = None if rules.webhook else "Give the address of a webhook."
-        missing |= {f"{SINK}{name}": None for name in self.book.sinks()}
+        missing |= {f"{SINK}{name}": None for name in self.world.address_book.sinks()}
         for channel in sorted(frozenset().union(*rules.channels.values()) - missing.keys()):
             missing[channel] = "There is no such sink any more: choose another one."
         return RulesView(rules=rules, channels=[_channel(name, why, troubles) for name, why in missing.items()])
 
     def _without_mail(self, rules: NotificationRules) -> str | None:
-        if not self.book.sends_mail():
+        if not self.world.address_book.sends_mail():
             return "This platform sends no mail: an admin sets NotificationSettings.smtp_host."
         return None if rules.mail else "Give a mail address."
 
@@ -220,7 +211,7 @@ class OwnNotifications:
 
     def _channels_of(self, kind: str, channels: Collection[str], *, field: str | None = None) -> frozenset[str]:
         """The channels that a rule names. Raises Invalid for one that this platform does not have."""
-        known = [LAB, BROWSER, MAIL, WEBHOOK, *(f"{SINK}{name}" for name in self.book.sinks())]
+        known = [LAB, BROWSER, MAIL, WEBHOOK, *(f"{SINK}{name}" for name in self.world.address_book.sinks())]
         if len(channels) > MOST_CHANNELS:
             raise Invalid(field or f"rules.{kind}", len(channels), f"name {MOST_CHANNELS} channels at most")
         for one in channels:
@@ -237,12 +228,12 @@ class OwnNotifications:
         field: str = "mail"
         try:
             if change.mail is not None and change.mail != before.mail:
-                if not self.book.sends_mail():
+                if not self.world.address_book.sends_mail():
                     raise BadAddress("cannot be used, this platform sends no mail: leave it out")
-                self.book.check_mail(change.mail)
+                self.world.address_book.check_mail(change.mail)
             field = "webhook"
             if change.webhook is not None and change.webhook != before.webhook:
-                await self.book.check_hook(change.webhook)
+                await self.world.address_book.check_hook(change.webhook)
         except BadAddress as error:
             value: Any = change.mail if field == "mail" else change.webhook
             raise Invalid(field, value, f"the address {error}") from None

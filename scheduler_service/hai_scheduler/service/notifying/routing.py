@@ -11,11 +11,11 @@ from typing import Final
 from hai_scheduler.core.notifying.occurrences import may_be_build, routed
 from hai_scheduler.core.notifying.values import Notification, NotificationKind, bounded, deliveries_of
 from hai_scheduler.core.workspace import builds
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Absent, Temporary
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.shared.outbox import rules_for
+from hai_scheduler.service.shared.world import UseCase
 
 log = logging.getLogger(__name__)
 
@@ -26,12 +26,10 @@ MOST_LOGS: Final = 20
 LOGS_S: Final = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Routing:
+@dataclass(slots=True, eq=False)
+class Routing(UseCase):
     """The first step of the outbox: each notification gets its lines and its deliveries, once."""
 
-    store: Store
-    clock: Clock
     failures: Failures
 
     async def route(self) -> int:

@@ -16,14 +16,12 @@ from typing import Final
 
 from hai_scheduler.core.notifying.sending import HOUR, claimed, failed, plan_sending, succeeded
 from hai_scheduler.core.notifying.values import FEED, MAIL, SINK, WEBHOOK, Delivery, Notification, NotificationRules
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.messengers import Messenger, OutgoingMessage, Recipient, Undelivered
+from hai_scheduler.ports.messengers import OutgoingMessage, Recipient, Undelivered
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.notifying.messages import event_of, message_of
 from hai_scheduler.service.shared.outbox import rules_for
 from hai_scheduler.service.shared.topics import FEED as FEED_TOPIC
+from hai_scheduler.service.shared.world import UseCase
 
 log = logging.getLogger(__name__)
 
@@ -42,15 +40,10 @@ _Told = tuple[Delivery, Notification]
 _Job = tuple[OutgoingMessage, Recipient | None, Sequence[Delivery]]
 
 
-@dataclass(slots=True, kw_only=True)
-class Sending:
+@dataclass(slots=True, eq=False)
+class Sending(UseCase):
     """The second step of the outbox."""
 
-    store: Store
-    bus: Bus
-    clock: Clock
-    #: By kind of channel: `mail`, `webhook`, `sink`.
-    messengers: Mapping[str, Messenger]
     #: How long a delivery that is being sent is nobody else's; longer than any attempt with those before it.
     claim: timedelta = timedelta(seconds=60)
     #: What is being sent now, by user and channel.
@@ -144,7 +137,7 @@ class Sending:
         self, channel: str, message: OutgoingMessage, to: Recipient | None, deliveries: Sequence[Delivery]
     ) -> None:
         error: Undelivered | None = None
-        messenger = self.messengers.get(channel.partition(":")[0])
+        messenger = self.world.messengers.get(channel.partition(":")[0])
         try:
             if to is None:
                 raise Undelivered("its user has removed the address", hopeless=True)

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.origin.orphan_registry import OrphanedRun, read_orphans, write_orphans
 from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import NotFound
+from hai_scheduler.service.shared.world import UseCase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Orphans:
+class Orphans(UseCase):
     """The use cases of orphaned runs."""
-
-    store: Store
-    bus: Bus
-    clock: Clock
 
     async def show(self, caller: Caller) -> Sequence[OrphanedRun]:
         """The orphaned runs of the last tick. Raises Forbidden."""

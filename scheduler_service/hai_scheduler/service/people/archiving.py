@@ -11,17 +11,15 @@ from typing import Any
 
 from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import ArchivedUser, HistoryEvent
 from hai_scheduler.service.people import stopping
-from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.shared.archived_names import ArchivedNames
 from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
 from hai_scheduler.service.shared.errors import Conflict, NotFound
+from hai_scheduler.service.shared.world import UseCase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +30,10 @@ class ArchiveResult:
     stopped: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Archiving:
+@dataclass(slots=True, eq=False)
+class Archiving(UseCase):
     """The use cases of archiving."""
 
-    store: Store
-    bus: Bus
-    clock: Clock
-    policies: PolicyStore
     names: ArchivedNames
 
     async def archived(self) -> Sequence[ArchivedUser]:

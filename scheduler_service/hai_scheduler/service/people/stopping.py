@@ -10,8 +10,8 @@ from hai_scheduler.core.lifecycle.transitions import Effect
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.store import Store, Tx
-from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.shared.changes import SCHEDULER, change
+from hai_scheduler.service.shared.policy_store import PolicyStore
 
 #: Tasks that are told to stop in one transaction.
 BATCH: Final = 100

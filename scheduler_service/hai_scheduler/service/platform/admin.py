@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -12,9 +12,7 @@ from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.node import NodeCondition, NodeMark
 from hai_scheduler.core.model.quota import Quota
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.platform.pause import Pause, text_of
 from hai_scheduler.service.shared.auditing import audit
@@ -22,9 +20,9 @@ from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Invalid, NotFound
 from hai_scheduler.service.shared.known_names import check_group, stranger
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, facts, find_row, key, named
 from hai_scheduler.service.shared.versions import ANY, Expectation
+from hai_scheduler.service.shared.world import UseCase
 
 _MARKS: Final = {
     NodeMark.CORDONED: AdminAction.NODE_CORDONED,
@@ -33,14 +31,8 @@ _MARKS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Administration:
+class Administration(UseCase):
     """The use cases of admins."""
-
-    store: Store
-    bus: Bus
-    clock: Clock
-    latest_plan: LatestPlan
 
     async def mark_node(self, caller: Caller, name: str, mark: NodeMark) -> None:
         """Cordon, drain or uncordon a node; uncordon also deletes its strikes (H3). Raises Forbidden and NotFound."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.platform.loop_status import LoopStatus, StatusReader
-from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.world import UseCase
 
 #: A loop without a tick for this time, or for two lengths of its lease if that is longer, is unhealthy.
 SILENCE: Final = timedelta(seconds=10)
@@ -40,14 +40,19 @@ class WellBeing:
         return None if self.deciding else self.wrong
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
+@dataclass(slots=True, eq=False)
+class Health(UseCase):
     """The use case. Callers need no token, so answers contain no names."""
 
-    news: StatusReader
-    latest_plan: LatestPlan
-    #: How long the loop may be silent before it counts as unhealthy.
-    patience: timedelta = SILENCE
+    news: StatusReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.news = StatusReader(self.world)
+
+    @property
+    def patience(self) -> timedelta:
+        """How long the loop may be silent before it is unhealthy; it writes its status a few times in a lease."""
+        return max(SILENCE, 2 * self.settings.lease_length)
 
     async def look(self) -> WellBeing:
         """The present health of the platform."""
@@ -62,7 +67,7 @@ class Health:
 
     def _why(self, standstill: str) -> str:
         """Return the cause of the standstill, if it is one that can be seen from here."""
-        return _DISK_FULL if self.news.store.disk_full() else standstill
+        return _DISK_FULL if self.store.disk_full() else standstill
 
     def _standstill(self, status: LoopStatus | None, silence: timedelta | None) -> str | None:
         """Return why nothing is decided; None if the loop decides."""
@@ -87,8 +92,3 @@ class Health:
         if any(node.orphan is not None for node in self.latest_plan.nodes):
             return _ORPHANS
         return None
-
-
-def patience_of(lease_length: timedelta) -> timedelta:
-    """The longest silence of a healthy loop, which writes its status a few times in a lease's length."""
-    return max(SILENCE, 2 * lease_length)

@@ -6,16 +6,16 @@ import logging
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import LeaseLost, Temporary
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import Lease
+from hai_scheduler.service.shared.world import UseCase
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, kw_only=True)
-class Leadership:
+@dataclass(slots=True, eq=False)
+class Leadership(UseCase):
     """Takes, holds and gives up the lease for this replica.
 
     A lease expires at the time in it, or when its holder has not renewed it for a whole lease length while this replica
@@ -23,11 +23,6 @@ class Leadership:
     lease from each other in turn.
     """
 
-    store: Store
-    clock: Clock
-    #: The unique name of this replica.
-    holder: str
-    length: timedelta
     #: The name of a replica that is known to be dead: its lease no longer counts, even before it expires.
     predecessor: str | None = None
     #: The lease as this replica last wrote it; None while it does not lead.
@@ -71,11 +66,11 @@ class Leadership:
         now = self._time(lease)
         if now is None:
             return False
-        until = self.clock.steady() + self.length.total_seconds()
+        until = self.clock.steady() + self.settings.lease_length.total_seconds()
         async with self.store.write() as tx:
             if self.predecessor is not None:
                 await tx.lease.release(self.predecessor)
-            taken = await tx.lease.acquire(self.holder, now=now, length=self.length)
+            taken = await tx.lease.acquire(self.world.holder, now=now, length=self.settings.lease_length)
         if taken is not None:
             log.info("leading from now on, with token %d", taken.token)
         self.held, self._others, self._since, self._until = taken, None, None, until
@@ -84,13 +79,13 @@ class Leadership:
     def _time(self, lease: Lease | None) -> datetime | None:
         """The time with which to ask for the lease; None while the lease of another replica is valid."""
         now = self.clock.now()
-        if lease is None or lease.holder in (self.holder, self.predecessor) or lease.expires_at <= now:
+        if lease is None or lease.holder in (self.world.holder, self.predecessor) or lease.expires_at <= now:
             return now
         if lease != self._others or self._since is None:
             self._others, self._since = lease, now
             return None
         # The other clock is ahead of ours: if its holder renews the lease now, that renewal is later and wins.
-        return lease.expires_at if now - self._since >= self.length else None
+        return lease.expires_at if now - self._since >= self.settings.lease_length else None
 
     async def hold(self, tx: Tx) -> None:
         """Stay the leader to the end of the transaction; `keep` must follow its commit. Raises LeaseLost.
@@ -108,9 +103,9 @@ class Leadership:
             raise
         self._written, self._written_until = held, self._until
         left = min(held.expires_at - now, timedelta(seconds=self._until - steady))
-        if left <= self.length / 2:
-            self._written_until = steady + self.length.total_seconds()
-            self._written = await tx.lease.acquire(self.holder, now=now, length=self.length)
+        if left <= self.settings.lease_length / 2:
+            self._written_until = steady + self.settings.lease_length.total_seconds()
+            self._written = await tx.lease.acquire(self.world.holder, now=now, length=self.settings.lease_length)
 
     def keep(self) -> None:
         """Take over the lease of the transaction that called `hold`: it has been committed."""
@@ -120,7 +115,7 @@ class Leadership:
         """Give up the lease, so that another replica can lead at once. If that fails, the lease expires by itself."""
         try:
             async with self.store.write() as tx:
-                await tx.lease.release(self.holder)
+                await tx.lease.release(self.world.holder)
         except Temporary as error:
             log.warning("the lease could not be given up and runs out by itself: %s", error)
         self.held = None

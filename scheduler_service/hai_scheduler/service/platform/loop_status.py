@@ -14,12 +14,11 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler import __version__
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import LeaseLost, Temporary
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.platform.leadership import Leadership
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.patient_read import PatientRead
+from hai_scheduler.service.shared.world import UseCase
 
 log = logging.getLogger(__name__)
 
@@ -90,13 +89,10 @@ def _names(plain: Mapping[str, Any]) -> Iterator[str]:
             yield each.name
 
 
-@dataclass(slots=True, kw_only=True)
-class StatusWriter:
+@dataclass(slots=True, eq=False)
+class StatusWriter(UseCase):
     """Writes the status while this loop leads."""
 
-    store: Store
-    clock: Clock
-    latest_plan: LatestPlan
     leadership: Leadership
     #: The status as last written, also by the present transaction, and when, by `Clock.steady`.
     _told: LoopStatus | None = None
@@ -134,7 +130,7 @@ class StatusWriter:
 
     def _late(self) -> bool:
         """True if ticks have not renewed the lease in time: normally they do when half of it is over."""
-        return self.clock.steady() - self._told_at >= self.leadership.length.total_seconds() * 3 / 4
+        return self.clock.steady() - self._told_at >= self.settings.lease_length.total_seconds() * 3 / 4
 
     async def _write(self, tx: Tx, status: LoopStatus) -> None:
         # If the transaction fails, the next status is only written a little later.
@@ -144,7 +140,7 @@ class StatusWriter:
     def _now(self) -> LoopStatus:
         latest_plan = self.latest_plan
         return LoopStatus(
-            holder=self.leadership.holder,
+            holder=self.world.holder,
             at=self.clock.now(),
             last_tick=latest_plan.last_tick,
             tick_seconds=latest_plan.tick_seconds,
@@ -175,16 +171,14 @@ def _well(status: LoopStatus) -> tuple[bool, bool, bool, bool]:
     )
 
 
-@dataclass(slots=True, kw_only=True)
-class StatusReader:
+@dataclass(slots=True, eq=False)
+class StatusReader(UseCase):
     """Reads the status in any process, and knows how old it is.
 
     The age is measured with this process's monotonic clock from the moment when the status was seen to change, as
     clocks of machines may differ. Only the age of the first status that was read depends on those clocks.
     """
 
-    store: Store
-    clock: Clock
     #: The status as last read; None before the first look, or if none was written.
     status: LoopStatus | None = None
     #: Seconds within which the database must answer.

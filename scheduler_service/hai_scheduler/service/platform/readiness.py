@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import Lease
 from hai_scheduler.service.shared.errors import Unavailable
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.patient_read import PatientRead
+from hai_scheduler.service.shared.world import UseCase
 
 #: Which process leads, as seen from the process that answers.
 Leader = Literal["this", "another", "nobody"]
 
 
-@dataclass(slots=True, kw_only=True)
-class Readiness:
+@dataclass(slots=True, eq=False)
+class Readiness(UseCase):
     """The use case. A process stays ready while the cluster cannot be reached, as all processes would be unready."""
 
-    store: Store
-    clock: Clock
-    latest_plan: LatestPlan
-    #: The name of this process in the lease; None for a process that never leads.
-    holder: str | None
     #: Seconds within which the database must answer.
     patience: float = 1.0
-    #: True once the process has seen what it needs to serve; None: it needs one look at the cluster.
-    looked: Callable[[], bool] | None = None
     _lease: PatientRead[Lease | None] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -45,11 +35,13 @@ class Readiness:
             lease = await self._lease.result(self.patience)
         except (Temporary, TimeoutError):
             raise Unavailable("The state database does not answer.") from None
-        if not (self.latest_plan.last_tick is not None if self.looked is None else self.looked()):
+        # A standby replica makes no ticks: it is ready without one.
+        standby = self.world.holder and not self.latest_plan.leading
+        if self.latest_plan.last_tick is None and not standby:
             raise Unavailable("The scheduler has not looked at the cluster yet.")
         if lease is None:
             return "nobody"
-        if self.holder is not None and lease.holder == self.holder:
+        if self.world.holder and lease.holder == self.world.holder:
             return "this" if self.latest_plan.leads else "nobody"
         return "another" if lease.expires_at > self.clock.now() else "nobody"
 

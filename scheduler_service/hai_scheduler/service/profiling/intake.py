@@ -15,13 +15,12 @@ from hai_scheduler.core.profiling.recordings import (
     Recording,
     RecordingPart,
 )
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.runs.rank_reports import recent_run
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.topics import FEED
+from hai_scheduler.service.shared.world import UseCase
 
 #: How long after the end of a run its recordings are taken.
 LATE: Final = timedelta(minutes=10)
@@ -39,13 +38,8 @@ class RankRecorded:
     stacks: tuple[ProcessStack, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordingIntake:
+class RecordingIntake(UseCase):
     """The use case of ranks that carry out recordings."""
-
-    store: Store
-    bus: Bus
-    clock: Clock
 
     async def take_piece(self, run_id: RunId, rank: int, number: int, trace: int, *, offset: int, data: bytes) -> int:
         """Add a piece to a trace; returns where the next one begins.

@@ -24,18 +24,16 @@ from hai_scheduler.core.profiling.recordings import (
     beyond,
     chosen_ranks,
 )
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.profiling.merging import merge_orders, merged
 from hai_scheduler.service.shared.auditing import audit_task
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, Invalid, NotFound, TooCostly
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.orders import ComputePool, TraceOrder, TraceRead
-from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import run_topic
+from hai_scheduler.service.shared.world import UseCase
 
 log = logging.getLogger(__name__)
 
@@ -66,15 +64,11 @@ class RecordingWish:
     memory: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recordings:
+@dataclass(slots=True, eq=False)
+class Recordings(UseCase):
     """The use case of users who have tasks recorded."""
 
-    store: Store
-    bus: Bus
-    clock: Clock
     workers: ComputePool
-    settings: ServiceSettings
     #: What is being read of recordings, by number: once for all who look.
     _reading: dict[int, asyncio.Task[None]] = field(default_factory=dict, init=False)
 

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.ordering.quota import QuotaTable
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Forbidden
 from hai_scheduler.service.shared.known_names import check_group
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, facts, find_row
+from hai_scheduler.service.shared.world import UseCase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnQuotas:
+class OwnQuotas(UseCase):
     """The use case of users who change their own quota."""
-
-    store: Store
-    bus: Bus
-    clock: Clock
-    latest_plan: LatestPlan
 
     async def put(self, caller: Caller, group: str, priority: Priority, limit: int) -> Quota:
         """Write the caller's own row, with ceiling and expiry of its old one. Raises Forbidden and Invalid."""

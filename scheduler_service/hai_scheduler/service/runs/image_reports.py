@@ -7,19 +7,18 @@ refusal names the task that has found what it rests on, and of an image with a d
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.workspace import builds
-from hai_scheduler.core.workspace.abi import GLIBC, MACHINE, FoundMachine, PlatformImage, found_now, key_of
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.core.workspace.abi import GLIBC, MACHINE, FoundMachine, found_now, key_of
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.runs.rank_reports import live_rank
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.shared.world import UseCase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageReports:
+class ImageReports(UseCase):
     """The use case of ranks that tell what their image has.
 
     Args:
@@ -27,10 +26,6 @@ class ImageReports:
         clock: The time.
         platform: The image of ranks whose environment names none; None: ranks run in no image here.
     """
-
-    store: Store
-    clock: Clock
-    platform: PlatformImage | None = None
 
     async def take(self, run_id: RunId, rank: int, machine: str, glibc: str) -> None:
         """Keep what a rank has found in its image. Repeating it is harmless.
@@ -58,8 +53,8 @@ class ImageReports:
         """Return the entry for the image of a run; None: it runs in none, or in that of builds."""
         task, _ = await live_rank(tx, run_id, rank)
         spec = await tx.tasks.get_spec(task.id)
-        if self.platform is None or builds.of_task(spec.env, spec.command) is not None:
+        if self.world.platform_image is None or builds.of_task(spec.env, spec.command) is not None:
             return None
         named = next((one for one in await tx.environments.all() if one.name == spec.environment), None)
-        image = spec.image or (named and named.image) or self.platform.image
+        image = spec.image or (named and named.image) or self.world.platform_image.image
         return FoundMachine(image=key_of(image), machine="", glibc="", task=task.id, at=self.clock.now())

@@ -15,15 +15,14 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Notice, Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.profiling.recordings import PartState, Recording
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.runs.moments import Moments
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.topics import run_topic
+from hai_scheduler.service.shared.world import UseCase
 
 ReportKind = Literal["received", "saving", "saved", "done", "state", "leaving"]
 
@@ -58,13 +57,10 @@ class RunNotice:
     signal_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankReports:
+@dataclass(slots=True, eq=False)
+class RankReports(UseCase):
     """The use cases of live runs."""
 
-    store: Store
-    bus: Bus
-    clock: Clock
     #: Longest time between two looks for a waiting rank, in seconds: a lost ring delays a notice by at most that.
     look_every: float = 10.0
     moments: Moments = field(default_factory=Moments)

@@ -5,24 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.runs.rank_reports import live_rank
 from hai_scheduler.service.shared.errors import Conflict
 from hai_scheduler.service.shared.topics import TICK
+from hai_scheduler.service.shared.world import UseCase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rendezvous:
+@dataclass(slots=True, eq=False)
+class Rendezvous(UseCase):
     """The use case of ranks that wait for each other."""
 
-    store: Store
-    cluster: Cluster
-    bus: Bus
-    clock: Clock
     #: Longest time between two looks, in seconds; changes of the cluster ring earlier.
     look_every: float = 5.0
 

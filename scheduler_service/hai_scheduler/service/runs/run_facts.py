@@ -8,10 +8,9 @@ from typing import Final
 
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.task import TaskState
-from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.runs.rank_reports import live_run
+from hai_scheduler.service.shared.world import UseCase
 
 #: Tasks whose users are remembered at most: they never change.
 MOST_TASKS: Final = 4096
@@ -33,12 +32,10 @@ class RunFacts:
     address: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRegistry:
+@dataclass(slots=True, eq=False)
+class RunRegistry(UseCase):
     """The use case: with a run's token, the Hub finds the user of a spot container."""
 
-    store: Store
-    cluster: Cluster
     _users: OrderedDict[TaskId, str] = field(default_factory=OrderedDict, init=False)
 
     async def user_of(self, run_id: RunId) -> str | None:

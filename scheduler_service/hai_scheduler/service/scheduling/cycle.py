@@ -28,11 +28,8 @@ from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.node_group import largest
 from hai_scheduler.core.tallies.families import PLAN, TICK
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import LeaseLost, Temporary, WriteConflict
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.launch.effects import Effects
 from hai_scheduler.service.launch.launching import Launching
@@ -40,7 +37,6 @@ from hai_scheduler.service.origin.belonging import Belonging, Belongings
 from hai_scheduler.service.platform.leadership import Leadership
 from hai_scheduler.service.platform.loop_status import StatusWriter
 from hai_scheduler.service.platform.pause import pause_of
-from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.scheduling import unsaved_alarm
 from hai_scheduler.service.scheduling.decision_log import DecisionLog
 from hai_scheduler.service.scheduling.duty_cycle import DutyCycle
@@ -53,10 +49,9 @@ from hai_scheduler.service.scheduling.steadiness import Steadiness
 from hai_scheduler.service.scheduling.unfinished import LiveTasks, Unfinished
 from hai_scheduler.service.shared.changes import SCHEDULER, change
 from hai_scheduler.service.shared.doorbell import ring_notices
-from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.shared.topics import TICK as TICK_TOPIC
+from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.tallies.writer import TallyWriter
 
 log = logging.getLogger(__name__)
@@ -65,19 +60,12 @@ log = logging.getLogger(__name__)
 _LAST_WORK_S: Final = 3.0
 
 
-@dataclass(slots=True, kw_only=True)
-class Cycle:
+@dataclass(slots=True, eq=False)
+class Cycle(UseCase):
     """The scheduling loop. Only the replica that holds the lease decides and acts."""
 
-    store: Store
-    cluster: Cluster
-    bus: Bus
-    clock: Clock
     effects: Effects
     launching: Launching
-    settings: ServiceSettings
-    policies: PolicyStore
-    latest_plan: LatestPlan
     leadership: Leadership
     belonging: Belonging
     telling: StatusWriter
@@ -163,8 +151,8 @@ class Cycle:
         self.tallies.settle()
         shown = replace(snapshot, tasks=tasks.all())
         self.latest_plan.show(shown, policies, made.verdicts, seconds=time.perf_counter() - began)
-        self.tallies.own.observe(PLAN, (), self.latest_plan.plan_seconds)
-        self.tallies.own.observe(TICK, (), self.latest_plan.tick_seconds)
+        self.world.timings.tallies.observe(PLAN, (), self.latest_plan.plan_seconds)
+        self.world.timings.tallies.observe(TICK, (), self.latest_plan.tick_seconds)
         self.latest_plan.rotation_alarms += self._alarms
         if told:
             await self.bus.ring(FEED)
@@ -353,12 +341,12 @@ class Cycle:
                     await self._tick_safely()
                     took, now = self.latest_plan.tick_seconds, self.clock.now()
                     await self.clock.sleep(self._pace.rest(took, now, working=self._worked))
-                    await ears.wait(min(self.settings.tick_every, self.leadership.length / 4).total_seconds())
+                    await ears.wait(min(self.settings.tick_every, self.settings.lease_length / 4).total_seconds())
             finally:
                 changes.cancel()
                 with suppress(asyncio.CancelledError):
                     await changes
-                await self.launching.finish(min(_LAST_WORK_S, self.leadership.length.total_seconds()))
+                await self.launching.finish(min(_LAST_WORK_S, self.settings.lease_length.total_seconds()))
                 await self.leadership.release()
                 self.latest_plan.leading = False
                 # Standby replicas need not wait until their next look.

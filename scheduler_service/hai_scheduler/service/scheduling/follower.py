@@ -12,31 +12,20 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Store
-from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.scheduling.snapshot_reader import marked, snapshot_of
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.patient_read import end_read
 from hai_scheduler.service.shared.topics import FEED, TICK
+from hai_scheduler.service.shared.world import UseCase
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, kw_only=True)
-class Follower:
+@dataclass(slots=True, eq=False)
+class Follower(UseCase):
     """Renews the view after rings, and when a reader finds it too old; takes a fifth of the time at most."""
 
-    store: Store
-    cluster: Cluster
-    bus: Bus
-    clock: Clock
-    policies: PolicyStore
-    latest_plan: LatestPlan
     #: How old a view may be for a reader, in seconds: changes of nodes do not always ring.
     bearable: float = 2.0
     #: The shortest rest after a look, in seconds, and the least ratio of rest to look.

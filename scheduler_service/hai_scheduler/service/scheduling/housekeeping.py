@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.ordering.usage import decayed
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.accounting.capacity import CapacityNotes
 from hai_scheduler.service.accounting.containers import ContainerBooks
 from hai_scheduler.service.accounting.standings import BudgetCount
 from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
 from hai_scheduler.service.people import stopping
-from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.default import decide
 from hai_scheduler.service.scheduling.ledger_keeping import LedgerKeeping
 from hai_scheduler.service.shared.changes import SCHEDULER
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, key
-from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.world import UseCase
 
 log = logging.getLogger(__name__)
 
@@ -52,20 +47,18 @@ LEAST_USE: Final = 1.0
 KEEP_USE: Final = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Housekeeping:
+@dataclass(slots=True, eq=False)
+class Housekeeping(UseCase):
     """The slow loop beside the scheduling loop."""
 
-    store: Store
-    cluster: Cluster
-    clock: Clock
-    settings: ServiceSettings
-    policies: PolicyStore
-    latest_plan: LatestPlan
-    capacity: CapacityNotes
-    budgets: BudgetCount
-    ledger: LedgerKeeping
-    containers: ContainerBooks
+    capacity: CapacityNotes = field(init=False)
+    budgets: BudgetCount = field(init=False)
+    ledger: LedgerKeeping = field(init=False)
+    containers: ContainerBooks = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.capacity, self.budgets = CapacityNotes(self.world), BudgetCount(self.world)
+        self.ledger, self.containers = LedgerKeeping(self.world), ContainerBooks(self.world)
 
     def leads(self) -> bool:
         """Whether this replica leads: only one that does deletes anything."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from hai_scheduler.core.ledger.periods import Period, begin_of
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.shared.booking import Booking, book
+from hai_scheduler.service.shared.world import UseCase
 
 log = logging.getLogger(__name__)
 
@@ -23,12 +21,8 @@ BATCH: Final = 50
 PAUSE_S: Final = 0.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerKeeping:
+class LedgerKeeping(UseCase):
     """The slow work for the ledger. Each step is one transaction, and to repeat one changes nothing."""
-
-    store: Store
-    clock: Clock
 
     async def count_live(self) -> int:
         """Count live runs until the begin of this hour, if that was not done yet; returns how many."""

@@ -19,7 +19,7 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.booking import Booking, book, booking_of
-from hai_scheduler.service.shared.outbox import tell
+from hai_scheduler.service.shared.outbox import write_notifications
 
 #: The name of the loop as an actor in the history.
 SCHEDULER = "scheduler"
@@ -60,7 +60,7 @@ async def change(
         HistoryEvent(at=at, kind=kind, actor=actor, user=task.user, task_id=task.id, data=data)
         for kind, data in _lines(before, saved)
     )
-    await tell(tx, before, saved, actor=actor, at=at)
+    await write_notifications(tx, before, saved, actor=actor, at=at)
     if (booking := booking_of(before, saved)) is not None:
         if later is None:
             await book(tx, [booking], until=at)

@@ -23,7 +23,7 @@ class LabelSettings:
 class ServiceSettings:
     """The numbers of the service, as the configuration gives them."""
 
-    #: The policy numbers of the configuration; admins change them at run time on top of it (policy/store.py).
+    #: The policy numbers of the configuration; admins change them at run time on top of it (policy_store.py).
     policy: Policies = field(default_factory=Policies)
     #: The policy numbers in the configuration, as (node group or None for all, name), even if they have the default.
     policy_written: frozenset[tuple[str | None, str]] = frozenset()

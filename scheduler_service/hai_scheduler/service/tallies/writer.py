@@ -12,28 +12,22 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.tallies.families import group_label, group_names
 from hai_scheduler.core.tallies.moments import Nodes, count, lost_node_seconds
 from hai_scheduler.core.tallies.node_time import Shares, shares_of, spend
-from hai_scheduler.core.tallies.tallies import Tallies
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Tx
+from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.tallies.kept import SETTING, KeptTallies, kept_of
 
 #: After a longer time without a tick it is not known what nodes did, so that time is not counted.
 LONGEST_GAP: Final = timedelta(minutes=10)
 
 
-@dataclass(slots=True, kw_only=True)
-class TallyWriter:
+@dataclass(slots=True, eq=False)
+class TallyWriter(UseCase):
     """Keeps the tallies while this loop leads.
 
     In a tick: `begin`, `note` for each changed task, `write` at the end of the transaction, and `settle` after its
     commit. A tick that fails has counted nothing.
     """
 
-    clock: Clock
-    #: The timings of this process, which are taken over at each tick.
-    own: Tallies = field(default_factory=Tallies)
-    #: The node groups that the settings name; empty: the first ones that are seen.
-    allowed: frozenset[str] = frozenset()
     _kept: KeptTallies | None = None
     _next: KeptTallies | None = None
     #: The changes of the present tick.
@@ -65,9 +59,9 @@ class TallyWriter:
         if self._kept is None:
             self._kept = kept_of(await tx.settings.get(SETTING))
         # Timings are no matter of the transaction: they count even if it fails.
-        self._kept.tallies.absorb(self.own.drain())
+        self._kept.tallies.absorb(self.world.timings.tallies.drain())
         after = self._next = self._kept.copy()
-        after.groups = group_names(self.allowed, after.groups, frozenset(node.group for node in nodes))
+        after.groups = group_names(self.settings.labels.groups, after.groups, frozenset(node.group for node in nodes))
         self._next_shares = shares_of(nodes, live(), self._label)
         self._next_since = self.clock.steady()
         spend(after.tallies, self._shares or self._next_shares, self._elapsed(now), after.debts)

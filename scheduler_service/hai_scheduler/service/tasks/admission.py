@@ -22,10 +22,8 @@ from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.ordering.quota import QuotaTable
 from hai_scheduler.core.workspace.builds import of_task
 from hai_scheduler.core.workspace.environments import Environment
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent, NewTask
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.archived_names import archived_sentence
@@ -33,8 +31,7 @@ from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Conflict, Forbidden, HaiError, Invalid
-from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.tasks.storage_limit import StorageLimit
 from hai_scheduler.service.tasks.submission import Submission, build_of, digest_of
 from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
@@ -97,15 +94,10 @@ class _Seen:
     ahead: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
 
-@dataclass(slots=True, kw_only=True)
-class Admission:
+@dataclass(slots=True, eq=False)
+class Admission(UseCase):
     """Admits the submissions of one process, all waiting ones in one transaction."""
 
-    store: Store
-    bus: Bus
-    clock: Clock
-    settings: ServiceSettings
-    latest_plan: LatestPlan
     runtime_envs: RuntimeEnvs
     room: StorageLimit = field(init=False)
     _line: deque[_Waiting] = field(default_factory=deque)
@@ -114,7 +106,7 @@ class Admission:
     _known: tuple[Sequence[Environment], Mapping[str, frozenset[str]]] | None = None
 
     def __post_init__(self) -> None:
-        self.room = StorageLimit(self.settings, self.clock)
+        self.room = StorageLimit(self.world)
 
     async def environment_for(self, caller: Caller, name: str | None) -> Environment | None:
         """The result of `RuntimeEnvs.choose`, perhaps a little out of date: `admit` checks it again."""

@@ -18,7 +18,7 @@ from hai_scheduler.ports.haienvs import HaienvFault, Haienvs, UnknownHaienv
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, Forbidden, Invalid, NotFound, QuotaExceeded, Unavailable
 from hai_scheduler.service.shared.known_names import stranger
-from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.tasks.admission import Admitted
 from hai_scheduler.service.tasks.submission import BuildSubmission
 from hai_scheduler.service.tasks.submissions import Submissions
@@ -27,15 +27,11 @@ from hai_scheduler.service.tasks.submissions import Submissions
 MOST_NAMED: Final = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentBuilds:
+@dataclass(slots=True, eq=False)
+class EnvironmentBuilds(UseCase):
     """The use cases of builds."""
 
     submissions: Submissions
-    latest_plan: LatestPlan
-    builder: builds.BuildSettings
-    #: None: this platform has no environments of haienv.
-    haienvs: Haienvs | None = None
 
     async def begin(
         self,
@@ -66,13 +62,13 @@ class EnvironmentBuilds:
             build = builds.checked(build)
         except Wrong as error:
             raise Invalid(error.field, error.value, error.message) from None
-        if self.haienvs is None:
+        if self.world.haienvs is None:
             raise Conflict("This platform has no folder of environments: an admin sets HaiScheduler.haienv_root.")
         if caller.kind != "user":
             raise Forbidden("Environments are built for users: ask with the token of a user, not of a service.")
         _check_groups(build, known)
         _check_right(caller, build.owner)
-        await self._check_there(self.haienvs, caller, build)
+        await self._check_there(self.world.haienvs, caller, build)
         return await self._submit(caller, build, key)
 
     async def warnings(self, build: EnvironmentBuild, known: Collection[str] | None = None) -> list[str]:
@@ -84,7 +80,7 @@ class EnvironmentBuilds:
         level, _, group = build.owner.partition("/")
         if known is not None or level != "groups" or build.verb is not BuildVerb.CREATE:
             return []
-        async with self.submissions.store.read() as tx:
+        async with self.store.read() as tx:
             seen = await tx.users.all()
         unknown = stranger(f"group:{group}", seen)
         if unknown is None:
@@ -116,7 +112,7 @@ class EnvironmentBuilds:
                 raise Conflict(f"{build.environment} exists: install packages into it, or choose another name.")
 
     async def _submit(self, caller: Caller, build: EnvironmentBuild, key: str | None) -> Admitted:
-        places = builds.places(self.latest_plan.nodes, self.builder.group)
+        places = builds.places(self.latest_plan.nodes, self.settings.builder.group)
         if not places:
             raise Unavailable("The scheduler has not seen the nodes yet: try again in a few seconds.")
         refused: QuotaExceeded | None = None

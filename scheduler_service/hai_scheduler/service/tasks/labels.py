@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.auditing import audit_task
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.lookup import check_tags, find
 from hai_scheduler.service.shared.topics import FEED
+from hai_scheduler.service.shared.world import UseCase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Labels:
+class Labels(UseCase):
     """The use cases of tags and stars. No decision depends on them, so the scheduling loop is not woken."""
-
-    store: Store
-    bus: Bus
-    clock: Clock
 
     async def put_tags(self, caller: Caller, ref: str, tags: Sequence[str]) -> Task:
         """Give a task these tags, each once, in place of those that it has. Raises NotFound, Invalid."""

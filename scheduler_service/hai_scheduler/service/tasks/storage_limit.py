@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.stored.storage import UserStorage
 from hai_scheduler.service.shared.errors import Conflict, TooMany
-from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.world import UseCase
 
 #: Seconds for which a measurement of a user's tasks is used, unless many tasks were added since.
 BELIEVED: Final = 60.0
@@ -38,12 +37,10 @@ class _Known:
     tasks: int = 0
 
 
-@dataclass(slots=True)
-class StorageLimit:
+@dataclass(slots=True, eq=False)
+class StorageLimit(UseCase):
     """Checks that there is room for one more task. Measuring reads all tasks of a user, so it is done rarely."""
 
-    settings: ServiceSettings
-    clock: Clock
     _known: dict[str, _Known] = field(default_factory=dict)
 
     async def take(self, tx: Tx, user: str, size: int, *, ahead: Sequence[int] = ()) -> None:

@@ -19,7 +19,7 @@ from hai_scheduler.core.model.task import Retry, TaskSpec
 from hai_scheduler.core.workspace import builds
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.service.shared.sent_as import AS_WRITTEN, BY_NAME, IN_SECONDS, IN_SOME_SECONDS, by_word
-from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
+from hai_scheduler.service.workspace.snapshot_ref import SnapshotRef
 
 
 @dataclass(frozen=True, slots=True)

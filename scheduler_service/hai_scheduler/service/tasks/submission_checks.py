@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 from hai_client.pythons import chosen
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.workspace.environments import VARIABLE, Environment
-from hai_scheduler.ports.files import Files
-from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import check_name, check_tags
+from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.tasks.feasibility import gpus_to_ask_for
 from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmissionChecks:
+class SubmissionChecks(UseCase):
     """The checks of a submission by policy, nodes and files; nothing is stored, and nothing of the store is read."""
-
-    policies: PolicyStore
-    latest_plan: LatestPlan
-    #: Access to the files of ranks; None if this process has none.
-    files: Files | None = None
 
     def check(self, submission: Submission) -> int | None:
         """Return the GPUs of each node that a checked submission takes; None for whole nodes. Raises Invalid."""
@@ -47,10 +38,10 @@ class SubmissionChecks:
 
     async def check_files(self, caller: Caller, submission: Submission, environment: Environment | None) -> None:
         """Check that ranks can find the files of a submission, where that can be known. Raises Invalid."""
-        if self.files is None:
+        if self.world.files is None:
             return
         python = None if environment is None else environment.python
-        fault = await self.files.fault(
+        fault = await self.world.files.fault(
             submission.command,
             submission.cwd,
             submission.checkpoint_dir,

@@ -21,31 +21,23 @@ from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.ordering.order import own_order
 from hai_scheduler.core.ordering.quota import QuotaAccounts
 from hai_scheduler.core.workspace.environments import Environment
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.files import Files
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent, NewTask
-from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.auditing import audit_task
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
 from hai_scheduler.service.shared.errors import Conflict, Invalid
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import check_name, find
-from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.tasks.admission import Admission, Admitted, OtherEnvironment
 from hai_scheduler.service.tasks.own_python import warnings_of
 from hai_scheduler.service.tasks.submission import Submission, spec_of
 from hai_scheduler.service.tasks.submission_checks import SubmissionChecks
-from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
-from hai_scheduler.service.workspace.image_pins import ImagePins
-from hai_scheduler.service.workspace.pin_references import PinReferences
 from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
 from hai_scheduler.service.workspace.rank_env import device_warnings
-from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
+from hai_scheduler.service.workspace.room import WorkspaceRoom
 
 _ENDED: Final = {TaskState.SUCCEEDED: "succeeded", TaskState.FAILED: "failed", TaskState.STOPPED: "been stopped"}
 
@@ -58,40 +50,18 @@ _ACTIONS: Final[Mapping[type[Event], AdminAction]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submissions:
+@dataclass(slots=True, eq=False)
+class Submissions(UseCase):
     """The use cases that change tasks."""
 
-    store: Store
-    bus: Bus
-    clock: Clock
-    settings: ServiceSettings
-    policies: PolicyStore
-    latest_plan: LatestPlan
-    runtime_envs: RuntimeEnvs
-    code: CodeSnapshots
-    #: Access to the files of ranks; None if this process has none.
-    files: Files | None = None
-    image_pins: ImagePins = field(default_factory=ImagePins)
+    workspace: WorkspaceRoom
     #: Made here, as only this object uses them.
     admission: Admission = field(init=False)
     checks: SubmissionChecks = field(init=False)
-    references: PinReferences = field(init=False)
 
     def __post_init__(self) -> None:
-        admission = Admission(
-            store=self.store,
-            bus=self.bus,
-            clock=self.clock,
-            settings=self.settings,
-            latest_plan=self.latest_plan,
-            runtime_envs=self.runtime_envs,
-        )
-        object.__setattr__(self, "admission", admission)
-        checks = SubmissionChecks(policies=self.policies, latest_plan=self.latest_plan, files=self.files)
-        object.__setattr__(self, "checks", checks)
-        references = PinReferences(store=self.store, clock=self.clock, haienvs=self.runtime_envs.pinning.haienvs)
-        object.__setattr__(self, "references", references)
+        self.admission = Admission(self.world, self.workspace.runtime_envs)
+        self.checks = SubmissionChecks(self.world)
 
     async def submit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Task:
         """Store a new task; if the caller has used `key` before, the earlier task is returned instead.
@@ -105,8 +75,8 @@ class Submissions:
         gpus = self.checks.check(submission)
         choice = await self._choice(caller, submission)
         async with (
-            self.code.while_submitting(caller, submission.group, submission.snapshot) as snapshot,
-            self.references.while_submitting(caller.name, choice.pin) as hold,
+            self.workspace.code.while_submitting(caller, submission.group, submission.snapshot) as snapshot,
+            self.workspace.references.while_submitting(caller.name, choice.pin) as hold,
         ):
             choice = replace(choice, snapshot=snapshot)
             admitted = await self._admit(caller, submission, choice, gpus, key)
@@ -121,7 +91,7 @@ class Submissions:
         while True:
             await self._check_files(caller, submission, environment)
             task = self._task_of(caller, submission, gpus)
-            image, warnings = await self.image_pins.of(environment)
+            image, warnings = await self.workspace.image_pins.of(environment)
             spec = spec_of(submission, environment, choice.pin, choice.snapshot, image)
             admitted = await self.admission.admit(
                 caller,
@@ -133,12 +103,12 @@ class Submissions:
             if not isinstance(admitted, OtherEnvironment):
                 return admitted
             # The environment has changed since: its Python may be another one.
-            environment = await self.runtime_envs.choose(caller, choice.image)
+            environment = await self.workspace.runtime_envs.choose(caller, choice.image)
 
     async def _check_files(self, caller: Caller, submission: Submission, environment: Environment | None) -> None:
         """Check the files of a submission where its ranks will start. Raises Invalid."""
         if submission.snapshot is not None:
-            place = await self.code.place(caller, submission.snapshot)
+            place = await self.workspace.code.place(caller, submission.snapshot)
             if place is None:
                 return
             try:
@@ -152,7 +122,7 @@ class Submissions:
 
     async def _choice(self, caller: Caller, submission: Submission) -> Choice:
         name, latest = submission.environment, submission.env_latest
-        return await self.runtime_envs.meaning(caller, name, submission.env, latest=latest)
+        return await self.workspace.runtime_envs.meaning(caller, name, submission.env, latest=latest)
 
     async def warnings(self, caller: Caller, submission: Submission, choice: Choice = NO_CHOICE) -> list[str]:
         """Warnings about probable mistakes in the submission, which is accepted nevertheless.
@@ -162,14 +132,14 @@ class Submissions:
             submission: The submission.
             choice: What the name of its environment means.
         """
-        python = await warnings_of(self.runtime_envs, self.files, caller, submission, choice.pin)
+        python = await warnings_of(self.workspace.runtime_envs, self.world.files, caller, submission, choice.pin)
         return [*choice.warnings, *python, *device_warnings(submission.env)]
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id and is not stored."""
         gpus = self.checks.check(submission)
         choice = await self._choice(caller, submission)
-        environment = await self.runtime_envs.choose(caller, choice.image)
+        environment = await self.workspace.runtime_envs.choose(caller, choice.image)
         await self._check_files(caller, submission, environment)
         task = self._task_of(caller, submission, gpus)
         async with self.store.read() as tx:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hai_scheduler.ports.haienvs import HaienvDetail, HaienvFault, Haienvs, ListedHaienv, UnknownHaienv
+from hai_scheduler.ports.haienvs import HaienvDetail, HaienvFault, ListedHaienv, UnknownHaienv
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.errors import Invalid, NotFound
-from hai_scheduler.service.workspace.named_environments import Listed, NamedEnvironments
+from hai_scheduler.service.shared.world import UseCase
+from hai_scheduler.service.workspace.image_environments import ImageEnvironments, Listed
 from hai_scheduler.service.workspace.pinning import IMAGES
 
 
@@ -24,13 +25,11 @@ class Choices:
     root: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
+@dataclass(slots=True, eq=False)
+class Catalogue(UseCase):
     """The use cases that list images and environments together."""
 
-    images: NamedEnvironments
-    #: None: this platform has no environments of haienv.
-    haienvs: Haienvs | None = None
+    images: ImageEnvironments
 
     async def show(self, caller: Caller, *, everybodys: bool = False, kind: str | None = None) -> Choices:
         """Return what the caller can choose or, with `everybodys`, all.
@@ -46,11 +45,11 @@ class Catalogue:
         if everybodys:
             admins_only(caller)
         images = await self.images.show(caller, everybodys=everybodys) if kind != "haienv" else []
-        if kind == "image" or self.haienvs is None or caller.kind != "user":
+        if kind == "image" or self.world.haienvs is None or caller.kind != "user":
             return Choices(images=images)
-        root = self.haienvs.root
+        root = self.world.haienvs.root
         try:
-            found = await self.haienvs.listed(caller.name, caller.groups, everybodys=everybodys)
+            found = await self.world.haienvs.listed(caller.name, caller.groups, everybodys=everybodys)
         except HaienvFault as error:
             return Choices(images=images, warnings=[str(error)], root=root)
         cut = [f"There are more than {len(found.items)} environments: the rest is not listed."] if found.cut else []
@@ -68,10 +67,10 @@ class Catalogue:
         image = next((one for one in images if one.environment.name == bare), None)
         if image is not None:
             return image
-        if self.haienvs is None or bare != name or caller.kind != "user":
+        if self.world.haienvs is None or bare != name or caller.kind != "user":
             raise NotFound(f"There is no environment {name!r} that you may use: `hai environments` lists them.")
         try:
-            return await self.haienvs.shown(caller.name, caller.groups, name)
+            return await self.world.haienvs.shown(caller.name, caller.groups, name)
         except UnknownHaienv as error:
             raise NotFound(f"{error}; `hai environments` lists those that you may use") from None
         except HaienvFault as error:

@@ -9,16 +9,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
-from typing import Annotated, Final
-
-from pydantic import ConfigDict, Field
+from typing import TYPE_CHECKING, Final
 
 from hai_client.snapshots.packing import PIECE_BYTES, Packer
 from hai_scheduler.core.model.code import CodeSnapshot
-from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.task import TaskSpec
 from hai_scheduler.core.workspace.templates import Unresolvable
-from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.snapshots import (
     ContentReceiver,
@@ -29,30 +25,20 @@ from hai_scheduler.ports.snapshots import (
     SnapshotTooLarge,
     StoredSnapshot,
 )
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, HaiError, Invalid, NotFound, TooCostly, Unavailable
 from hai_scheduler.service.shared.lookup import find
+from hai_scheduler.service.shared.world import UseCase
+
+if TYPE_CHECKING:
+    # The loop keeps snapshots and reads no submissions: it needs no pydantic.
+    from hai_scheduler.service.workspace.snapshot_ref import SnapshotRef
 
 log = logging.getLogger(__name__)
 
 #: Seconds between two looks at what can be removed.
 EVERY_S: Final = 600.0
 OFF, REQUIRED = "off", "required"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotRef:
-    """A snapshot of code that the caller has sent."""
-
-    __pydantic_config__ = ConfigDict(title="SnapshotIn", extra="forbid")
-
-    #: The SHA-256 of its manifest.
-    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    #: The commit of git that was checked out; None: there is none.
-    commit: Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")] | None = None
-    #: Whether a file was not as in that commit.
-    dirty: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,30 +52,15 @@ class SnapshotTerms:
     limits: SnapshotLimits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeSnapshots:
-    """The use cases of snapshots.
-
-    Args:
-        store: The tasks.
-        clock: The time.
-        policies: Returns the policies in force: whether a node group has snapshots, and how long they are kept.
-        snapshots: What is stored; None: this platform stores none.
-        machine: See `SnapshotTerms.machine`.
-    """
-
-    store: Store
-    clock: Clock
-    policies: Callable[[], Policies]
-    snapshots: Snapshots | None = None
-    machine: str | None = None
+class CodeSnapshots(UseCase):
+    """The use cases of snapshots."""
 
     def rules(self, group: str) -> SnapshotTerms:
         """The rules for tasks of a node group."""
-        if self.snapshots is None:
-            return SnapshotTerms(mode=OFF, machine=self.machine, limits=SnapshotLimits())
-        mode = self.policies().of(group).snapshots
-        return SnapshotTerms(mode=mode, machine=self.machine, limits=self.snapshots.limits)
+        if self.world.snapshots is None:
+            return SnapshotTerms(mode=OFF, machine=self.world.machine, limits=SnapshotLimits())
+        mode = self.policies.current.of(group).snapshots
+        return SnapshotTerms(mode=mode, machine=self.world.machine, limits=self.world.snapshots.limits)
 
     # -- what users send --------------------------------------------------------------------------
 
@@ -135,12 +106,12 @@ class CodeSnapshots:
                 )
             yield None
             return
-        if self.snapshots is None or mode == OFF:
+        if self.world.snapshots is None or mode == OFF:
             raise Invalid(
                 "snapshot", wanted.digest, f"the group {group!r} takes no snapshots of code: submit with --no-snapshot"
             )
         try:
-            async with self.snapshots.using(caller.name, wanted.digest) as stored:
+            async with self.world.snapshots.using(caller.name, wanted.digest) as stored:
                 yield CodeSnapshot(
                     digest=wanted.digest,
                     files=stored.files,
@@ -163,13 +134,13 @@ class CodeSnapshots:
         snapshot = spec.snapshot
         if snapshot is None:
             return order
-        if self.snapshots is None:
+        if self.world.snapshots is None:
             raise Unresolvable(
                 "this platform has no folder of snapshots any more (HaiScheduler.snapshots_root); ask an admin, or "
                 "submit the task again"
             )
         try:
-            folder = await self.snapshots.folder(user, snapshot.digest)
+            folder = await self.world.snapshots.folder(user, snapshot.digest)
         except SnapshotFault as error:
             raise Unresolvable(str(error)) from None
         mounts = order.mounts if folder.mount is None else (*order.mounts, folder.mount)
@@ -179,10 +150,10 @@ class CodeSnapshots:
 
     async def place(self, caller: Caller, wanted: SnapshotRef) -> str | None:
         """Where ranks of this machine will start; None where that cannot be looked at from here."""
-        if self.snapshots is None:
+        if self.world.snapshots is None:
             return None
         try:
-            folder = await self.snapshots.folder(caller.name, wanted.digest)
+            folder = await self.world.snapshots.folder(caller.name, wanted.digest)
         except SnapshotFault:
             return None
         return None if folder.mount is not None else folder.path
@@ -221,12 +192,12 @@ class CodeSnapshots:
 
     async def sweep(self) -> int:
         """Remove what is no longer needed; returns how many snapshots. Raises OSError."""
-        if self.snapshots is None:
+        if self.world.snapshots is None:
             return 0
         keep = self._keep()
         removed = 0
-        for user in await self.snapshots.users():
-            async with self.snapshots.sweeping(user) as sweep:
+        for user in await self.world.snapshots.users():
+            async with self.world.snapshots.sweeping(user) as sweep:
                 if sweep is None:
                     continue
                 # Read under the lock: a submission holds it from its look at the snapshot until its task is stored.
@@ -237,12 +208,12 @@ class CodeSnapshots:
 
     def _keep(self) -> timedelta:
         # A snapshot belongs to no node group: the longest time of all groups counts.
-        policies = self.policies()
+        policies = self.policies.current
         return max(each.keep_snapshots for each in (policies.default, *policies.groups.values()))
 
     async def run(self, leads: Callable[[], bool]) -> None:
         """Sweep until cancelled, whenever this replica leads."""
-        while self.snapshots is not None:
+        while self.world.snapshots is not None:
             if leads():
                 try:
                     if removed := await self.sweep():
@@ -252,11 +223,11 @@ class CodeSnapshots:
             await self.clock.sleep(EVERY_S)
 
     def _there(self) -> Snapshots:
-        if self.snapshots is None:
+        if self.world.snapshots is None:
             raise Unavailable(
                 "This platform stores no snapshots of code (HaiScheduler.snapshots_root): use --no-snapshot."
             )
-        return self.snapshots
+        return self.world.snapshots
 
 
 class _Receiver:

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.workspace.mounts import MountRule, admitted
 from hai_scheduler.core.workspace.templates import Wrong
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.errors import Invalid, NotFound
 from hai_scheduler.service.shared.known_names import stranger
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.shared.versions import ANY, Expectation
+from hai_scheduler.service.shared.world import UseCase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MountRules:
+class MountRules(UseCase):
     """The use cases of mount rules."""
-
-    store: Store
-    bus: Bus
-    clock: Clock
-    latest_plan: LatestPlan
 
     async def show_all(self, caller: Caller) -> Sequence[MountRule]:
         """All mount rules, sorted by name. Raises Forbidden."""

@@ -12,16 +12,14 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.pins import Pin
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.haienvs import HaienvFault, Haienvs, Use
-from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.haienvs import HaienvFault, Use
 from hai_scheduler.service.shared.errors import Conflict
+from hai_scheduler.service.shared.world import UseCase
 
 log = logging.getLogger(__name__)
 
@@ -31,19 +29,8 @@ EVERY_S: Final = 5.0
 _ABANDONED: Final = timedelta(minutes=10)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PinReferences:
-    """Writes and removes references.
-
-    Args:
-        store: The tasks.
-        clock: The time.
-        haienvs: The environments; None: there are none.
-    """
-
-    store: Store
-    clock: Clock
-    haienvs: Haienvs | None = None
+class PinReferences(UseCase):
+    """Writes and removes references."""
 
     @asynccontextmanager
     async def while_submitting(self, user: str, pin: Pin | None) -> AsyncIterator[Callable[[TaskId], Awaitable[None]]]:
@@ -51,7 +38,7 @@ class PinReferences:
 
         Raises Conflict if the generation was removed at this moment.
         """
-        haienvs = self.haienvs
+        haienvs = self.world.haienvs
         if pin is None or pin.latest or haienvs is None:
             yield _nothing
             return
@@ -80,7 +67,7 @@ class PinReferences:
 
     async def compare(self) -> None:
         """Write the references that unfinished tasks lack, and remove those of ended tasks. Raises OSError."""
-        haienvs = self.haienvs
+        haienvs = self.world.haienvs
         if haienvs is None:
             return
         # In this order: a task of the list below is stored before a reference that is found here is written.
@@ -102,7 +89,7 @@ class PinReferences:
 
     async def run(self, leads: Callable[[], bool]) -> None:
         """Compare until cancelled, whenever this replica leads."""
-        while self.haienvs is not None:
+        while self.world.haienvs is not None:
             if leads():
                 try:
                     await self.compare()

@@ -6,12 +6,12 @@ See docs/users.md, "What a task sees". The cluster adds the rank, addresses, GPU
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace import builds
+from hai_scheduler.service.shared.locations import RankLocations
 
 #: Variables that the service or the cluster sets for each rank: a submission cannot set them.
 PLATFORM_VARIABLES: Final = frozenset(
@@ -57,16 +57,6 @@ def device_warnings(variables: Mapping[str, str]) -> list[str]:
         for name in DEVICE_VARIABLES
         if name in variables
     ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankLocations:
-    """The addresses and folders that ranks need."""
-
-    #: The address at which ranks reach the REST interface.
-    api_url: str
-    #: The folder that contains the checkpoint folders of tasks that name none.
-    checkpoint_root: str
 
 
 def checkpoint_dir(task: Task, spec: TaskSpec, locations: RankLocations) -> str:

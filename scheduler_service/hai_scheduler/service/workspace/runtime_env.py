@@ -14,9 +14,10 @@ from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace.environments import Environment, default_of, usable, variables_of
 from hai_scheduler.core.workspace.mounts import Mount, MountRule, Resolution, explain
 from hai_scheduler.core.workspace.templates import TemplateError, Unresolvable
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.workspace.pinning import Choice, Pinning
 
 
@@ -59,12 +60,11 @@ class ContainerView:
     haienvs: Sequence[str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeEnvs:
+@dataclass(slots=True, eq=False)
+class RuntimeEnvs(UseCase):
     """The use cases that resolve environments and mount rules for tasks and development containers."""
 
-    store: Store
-    pinning: Pinning = field(default_factory=Pinning)
+    pinning: Pinning
 
     async def meaning(self, caller: Caller, name: str | None, env: Mapping[str, str], *, latest: bool) -> Choice:
         """What a submission runs in by the name of an environment or image, and by its variables. Raises Invalid."""

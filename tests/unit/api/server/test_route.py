@@ -62,7 +62,7 @@ def test_what_it_takes_and_answers_is_read_from_the_annotations(
 
 def asked_by(who: Caller | RunId | None) -> Ask[Any, Any]:
     nothing: Any = None
-    return Ask(services=nothing, who=who, path={}, query=Nothing(), body=None, headers={})
+    return Ask(platform=nothing, who=who, path={}, query=Nothing(), body=None, headers={})
 
 
 def test_an_endpoint_for_users_is_not_asked_by_a_run_and_the_other_way_round() -> None:

@@ -15,7 +15,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Retry
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.submission import BuildSubmission, Submission
-from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
+from hai_scheduler.service.workspace.snapshot_ref import SnapshotRef
 from kit import asked
 
 WHOLE = {

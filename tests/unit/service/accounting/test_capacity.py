@@ -9,6 +9,7 @@ from hai_scheduler.service.shared.latest_plan import LatestPlan
 from kit.builders import T0, a_node
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 
 HOUR = timedelta(hours=1)
 
@@ -23,7 +24,7 @@ async def test_each_time_is_counted_once_over_a_change_of_leader() -> None:
     clock, store = VirtualClock(T0), MemoryStore()
     nodes = [a_node(f"n{number}") for number in range(3)]
     first, second = (LatestPlan(leading=leads, nodes=nodes) for leads in (True, False))
-    notes = [CapacityNotes(store=store, clock=clock, latest_plan=plan) for plan in (first, second)]
+    notes = [CapacityNotes(make_world(store=store, clock=clock, latest_plan=plan)) for plan in (first, second)]
     for _ in range(5):
         for each in notes:
             await each.note()
@@ -37,6 +38,6 @@ async def test_each_time_is_counted_once_over_a_change_of_leader() -> None:
 
 async def test_without_nodes_nothing_is_noted() -> None:
     store = MemoryStore()
-    await CapacityNotes(store=store, clock=VirtualClock(T0), latest_plan=LatestPlan(leading=True)).note()
+    await CapacityNotes(make_world(store=store, clock=VirtualClock(T0), latest_plan=LatestPlan(leading=True))).note()
     async with store.read() as tx:
         assert await tx.capacity.last() is None

@@ -14,6 +14,7 @@ from hai_scheduler.service.accounting.containers import ContainerBooks, EndedCon
 from kit.builders import T0, at
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 
 HOUR_US = 3_600_000_000
 
@@ -29,7 +30,7 @@ class Books:
     def __init__(self) -> None:
         self.clock = VirtualClock(T0)
         self.store = MemoryStore()
-        self.books = ContainerBooks(store=self.store, clock=self.clock)
+        self.books = ContainerBooks(make_world(store=self.store, clock=self.clock))
 
     async def told(
         self, *living: DevelopmentContainer, ended: dict[DevelopmentContainer, datetime] | None = None

@@ -23,6 +23,7 @@ from kit.builders import T0
 from kit.ledger import ended_rows
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 #: 10 hours on one node with 8 GPUs are 80 GPU hours.
@@ -35,7 +36,7 @@ class Accounts:
     def __init__(self) -> None:
         self.clock = VirtualClock(T0 + DAY)
         self.store, self.bus = MemoryStore(), MemoryBus(self.clock)
-        self.counting = BudgetCount(store=self.store, bus=self.bus, clock=self.clock)
+        self.counting = BudgetCount(make_world(store=self.store, bus=self.bus, clock=self.clock))
 
     async def put(self, *things: GroupBudget | Rate | UserRecord) -> None:
         async with self.store.write() as tx:

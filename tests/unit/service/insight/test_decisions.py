@@ -25,10 +25,10 @@ async def test_the_story_of_a_task_is_told_in_order_and_the_feed_leaves_verdicts
     await service.step(20)
     urgent = await service.submit("urgent", "cy", priority=Priority.HIGH, does=Behaviour(work=timedelta(minutes=1)))
     await service.step()
-    await service.parts.services.submissions.set_priority(user("bob"), str(second), Priority.LOW)
-    await service.parts.services.submissions.hold(user("bob"), str(second))
+    await service.platform.tasks.submissions.set_priority(user("bob"), str(second), Priority.LOW)
+    await service.platform.tasks.submissions.hold(user("bob"), str(second))
     await service.step(20)
-    told = await service.parts.services.decisions.of_task(user("bob"), str(second), after=0, limit=100)
+    told = await service.platform.insight.decisions.of_task(user("bob"), str(second), after=0, limit=100)
     kinds = [(one.event.kind, one.event.data.get("kind") or one.event.data.get("to")) for one in told]
     assert kinds[:3] == [("task.verdict", "TURN"), ("task.verdict", "DRAINING"), ("task.state", "starting")]
     sentences = [one.sentence for one in told]
@@ -40,15 +40,15 @@ async def test_the_story_of_a_task_is_told_in_order_and_the_feed_leaves_verdicts
     assert all(text[0].isupper() and text.endswith(".") for text in sentences)
 
     pages, after = [], 0
-    while page := await service.parts.services.decisions.of_task(user("bob"), "second", after=after, limit=2):
+    while page := await service.platform.insight.decisions.of_task(user("bob"), "second", after=after, limit=2):
         pages += page
         after = page[-1].event.seq
     assert pages == list(told)
     with pytest.raises(NotFound):
-        await service.parts.services.decisions.of_task(user("eve"), str(first), after=0, limit=1)
+        await service.platform.insight.decisions.of_task(user("eve"), str(first), after=0, limit=1)
 
     fed = []
-    async for event in service.parts.services.feed.follow(user("bob"), after=0):
+    async for event in service.platform.insight.feed.follow(user("bob"), after=0):
         if event is None:
             break
         fed.append(event.kind)

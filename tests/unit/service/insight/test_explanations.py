@@ -25,7 +25,7 @@ async def test_a_waiting_task_is_told_what_would_let_it_start() -> None:
     await service.step()
     mine = await service.submit("mine", "ann", nodes=2)
     await service.step()
-    found = await service.parts.services.explanations.explain(user("ann"), str(mine))
+    found = await service.platform.insight.explanations.explain(user("ann"), str(mine))
     assert found.view.verdict is not None
     assert found.view.verdict.kind is VerdictKind.TURN
     changes = {change.kind: change for change in found.what_if}
@@ -40,7 +40,7 @@ async def test_it_is_true_of_what_the_latest_tick_has_decided_already() -> None:
     await service.submit("first", "bob", nodes=2, priority=Priority.HIGH)
     mine = await service.submit("mine", "ann", nodes=2)
     await service.step(ticks=1)
-    found = await service.parts.services.explanations.explain(user("ann"), str(mine))
+    found = await service.platform.insight.explanations.explain(user("ann"), str(mine))
     level = next(change for change in found.what_if if change.kind is ChangeKind.PRIORITY)
     assert (level.priority, level.starts_now) == (Priority.VERY_HIGH, False)
 
@@ -50,7 +50,7 @@ async def test_a_task_that_came_after_the_latest_tick_is_told_as_well() -> None:
     await service.submit("first", "bob")
     await service.step()
     mine = await service.submit("mine", "ann")
-    found = await service.parts.services.explanations.explain(user("ann"), str(mine))
+    found = await service.platform.insight.explanations.explain(user("ann"), str(mine))
     assert [change.kind for change in found.what_if] == [ChangeKind.PRIORITY]
 
 
@@ -62,14 +62,14 @@ async def test_what_was_found_holds_until_the_next_tick(monkeypatch: pytest.Monk
     asked = []
     real = work.counterfactuals
     monkeypatch.setattr(work, "counterfactuals", lambda *given, **more: asked.append(given) or real(*given, **more))
-    explain = service.parts.services.explanations.explain
+    explain = service.platform.insight.explanations.explain
     first = await explain(user("ann"), str(mine))
     assert (await explain(user("ann"), "mine")).what_if == first.what_if
     assert len(asked) == 1
     await service.step()
     await explain(user("ann"), "mine")
     assert len(asked) == 2
-    await service.parts.services.submissions.hold(user("ann"), "mine")
+    await service.platform.tasks.submissions.hold(user("ann"), "mine")
     assert (await explain(user("ann"), "mine")).what_if == (), "a task that has changed is looked at again"
 
 
@@ -77,7 +77,7 @@ async def test_tasks_that_run_have_ended_or_are_others_have_none() -> None:
     service = await Service(nodes=1).open()
     short = await service.submit("short", "ann", does=Behaviour(work=timedelta(seconds=30)))
     await service.step()
-    explain = service.parts.services.explanations.explain
+    explain = service.platform.insight.explanations.explain
     assert (await explain(user("ann"), str(short))).what_if == ()
     await service.step(31)
     assert (await explain(user("ann"), str(short))).what_if == ()
@@ -94,8 +94,8 @@ async def test_where_plans_take_long_fewer_are_made(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(work, "counterfactuals", lambda *_, most_plans: most.append(most_plans) or ())
     for seconds in (0.0, 0.5, 30.0):
         await service.step()
-        service.parts.cycle.latest_plan.plan_seconds = seconds
-        await service.parts.services.explanations.explain(user("ann"), str(mine))
+        service.loop.cycle.latest_plan.plan_seconds = seconds
+        await service.platform.insight.explanations.explain(user("ann"), str(mine))
     assert most == [8, 4], "none where one plan takes all of the time"
 
 
@@ -103,7 +103,7 @@ async def test_a_task_without_budget_is_told_that_it_counts_as_low_and_why() -> 
     service = await Service(nodes=1).open()
     await service.submit("first", "bob")
     mine = await service.submit("mine", "ann", priority=Priority.HIGH)
-    explanations = service.parts.services.explanations
+    explanations = service.platform.insight.explanations
     async with service.store.write() as tx:
         await tx.users.put(UserRecord(name="ann", groups=frozenset({"cv", "nlp"})))
         for group in ("cv", "nlp"):
@@ -129,6 +129,6 @@ async def test_a_waiting_task_is_told_the_share_of_its_user() -> None:
     await service.step()
     mine = await service.submit("mine", "ann")
     await service.step()
-    found = await service.parts.services.explanations.explain(user("ann"), str(mine))
+    found = await service.platform.insight.explanations.explain(user("ann"), str(mine))
     assert found.share is not None
     assert (found.share.user, found.share.entitled, found.share.users_before) == ("ann", 0.5, 0)

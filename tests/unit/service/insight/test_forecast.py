@@ -32,7 +32,7 @@ def a_submission(**fields: object) -> Submission:
 
 async def forecast(service: Service, who: str = "ann", **fields: object) -> Forecast:
     """The forecast of a task that is not submitted."""
-    return await service.parts.services.forecasts.of_submission(user(who), a_submission(**fields))
+    return await service.platform.insight.forecasts.of_submission(user(who), a_submission(**fields))
 
 
 def after(found: Forecast) -> float | None:
@@ -124,7 +124,7 @@ async def test_a_waiting_task_is_forecast_and_then_starts_as_forecast() -> None:
     await service.step()
     mine = await service.submit("mine", "ann")
     await service.step()
-    found = await service.parts.services.forecasts.of_task(user("ann"), "mine")
+    found = await service.platform.insight.forecasts.of_task(user("ann"), "mine")
     assert (found.task.id, found.hypothetical, after(found)) == (mine, False, 620)
     await service.step(600)
     await service.step(19)
@@ -137,7 +137,7 @@ async def test_a_task_that_has_its_nodes_is_not_waited_for() -> None:
     service = await Service(nodes=1).open()
     mine = await service.submit("mine", "ann")
     await service.step()
-    found = await service.parts.services.forecasts.of_task(user("ann"), str(mine))
+    found = await service.platform.insight.forecasts.of_task(user("ann"), str(mine))
     assert (found.outcome, found.nodes) == (Outcome.RUNNING, ("node-1",))
 
 
@@ -145,7 +145,7 @@ async def test_a_held_task_is_taken_as_resumed_now_and_that_is_said() -> None:
     service = await Service(nodes=1).open()
     await service.submit("mine", "ann", hold=True)
     await service.step()
-    found = await service.parts.services.forecasts.of_task(user("ann"), "mine")
+    found = await service.platform.insight.forecasts.of_task(user("ann"), "mine")
     assert found.outcome is Outcome.NOW
     assert "held" in [one.name for one in found.assumptions]
 
@@ -154,7 +154,7 @@ async def test_beyond_the_horizon_is_an_answer() -> None:
     service = await Service(nodes=1).open()
     await service.submit("limited", "ann", time_limit=timedelta(hours=2))
     await service.step()
-    of_submission = service.parts.services.forecasts.of_submission
+    of_submission = service.platform.insight.forecasts.of_submission
     found = await of_submission(user("ann"), a_submission(), horizon=timedelta(hours=1))
     assert (found.outcome, found.sentence) == (Outcome.BEYOND_HORIZON, "It would not start within 1 h.")
     found = await of_submission(user("ann"), a_submission(), horizon=timedelta(hours=3))
@@ -167,7 +167,7 @@ async def test_beyond_what_was_computed_is_an_answer(bounds: Bounds) -> None:
     for number in range(5):
         await service.submit(f"job-{number}", "ann", time_limit=timedelta(hours=1))
     await service.step()
-    service.parts.services.forecasts.bounds = bounds
+    service.platform.insight.forecasts.bounds = bounds
     found = await forecast(service)
     assert found.outcome is Outcome.BEYOND_COMPUTED
     assert found.sentence.endswith("what comes then is beyond what was computed.")
@@ -210,8 +210,8 @@ async def test_a_forecast_is_refused_as_the_submission_would_be() -> None:
 async def test_what_cannot_be_forecast_says_so() -> None:
     service = await Service(nodes=1).open()
     mine = await service.submit("mine", "ann")
-    await service.parts.services.submissions.stop(user("ann"), str(mine))
-    forecasts = service.parts.services.forecasts
+    await service.platform.tasks.submissions.stop(user("ann"), str(mine))
+    forecasts = service.platform.insight.forecasts
     with pytest.raises(Conflict, match="stopped"):
         await forecasts.of_task(user("ann"), str(mine))
     with pytest.raises(NotFound):

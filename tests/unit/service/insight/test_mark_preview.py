@@ -114,8 +114,8 @@ async def test_what_the_preview_says_is_what_then_happens(mark: NodeMark) -> Non
     task = await service.submit("runs", "ann", nodes=2, does=Behaviour())
     await service.step(5)
     held = (await service.task(task)).run.nodes
-    before = await service.parts.services.previews.mark(ADMIN, [held[0]], mark)
-    await service.parts.services.administration.mark_node(ADMIN, held[0], mark)
+    before = await service.platform.insight.previews.mark(ADMIN, [held[0]], mark)
+    await service.platform.administration.mark_node(ADMIN, held[0], mark)
     for _ in range(8):
         await service.step(10)
     now = (await service.task(task)).run

@@ -57,18 +57,18 @@ async def test_what_runs_on_a_node_is_told_with_its_task() -> None:
     service = await Service(nodes=2).open()
     task = await service.submit("runs", "ann")
     await service.step(1)
-    held, free = sorted(await service.parts.services.node_map.look(user("bob")), key=lambda one: not one.tasks)
+    held, free = sorted(await service.platform.insight.node_map.look(user("bob")), key=lambda one: not one.tasks)
     assert [one.id for one in held.tasks.values()] == [task]
     assert (held.word, free.word, free.tasks) == ("held", "free", {})
-    assert held.seen_at == service.parts.services.queries.latest_plan.last_tick
+    assert held.seen_at == service.platform.world.latest_plan.last_tick
     assert held.since is not None
     with pytest.raises(NotFound):
-        await service.parts.services.node_map.node(ADMIN, "nosuch")
+        await service.platform.insight.node_map.node(ADMIN, "nosuch")
 
 
 async def test_an_older_condition_says_no_time_for_what_is_new() -> None:
     service = await Service(nodes=1).open()
     async with service.store.write() as tx:
         await tx.nodes.put_mark("node-1", NodeMark.CORDONED)
-    found = await service.parts.services.node_map.node(ADMIN, "node-1")
+    found = await service.platform.insight.node_map.node(ADMIN, "node-1")
     assert (found.word, found.since, found.by) == ("cordoned", None, None)

@@ -19,18 +19,18 @@ async def running(service: Service, seconds: int) -> None:
     """Let the platform run for that long, with its housekeeping once a minute."""
     for _ in range(0, seconds, 60):
         await service.step(60)
-        await service.parts.housekeeping.ledger.count_live()
-        await service.parts.housekeeping.capacity.note()
+        await service.loop.housekeeping.ledger.count_live()
+        await service.loop.housekeeping.capacity.note()
 
 
 async def look(service: Service) -> Overview:
     await service.clock.advance(60)
-    return await service.parts.services.overviews.look()
+    return await service.platform.insight.overviews.look()
 
 
 async def test_hours_add_up_to_what_the_nodes_did() -> None:
     service = await Service(nodes=4).open()
-    await service.parts.housekeeping.capacity.note()
+    await service.loop.housekeeping.capacity.note()
     await service.submit("long", "ann", nodes=2)
     await running(service, 2 * 3600)
     found = await look(service)
@@ -60,7 +60,7 @@ async def test_tasks_that_came_and_ended_are_counted() -> None:
         0,
     )
     await service.clock.advance(4 * 3600)
-    assert (await service.parts.services.overviews.look()).submitted == 0
+    assert (await service.platform.insight.overviews.look()).submitted == 0
 
 
 async def test_what_runs_do_now_is_told_apart() -> None:
@@ -72,15 +72,15 @@ async def test_what_runs_do_now_is_told_apart() -> None:
     )
     await service.submit("runs", "ann")
     await service.step(5)
-    await service.parts.services.submissions.suspend(user("ann"), str(told))
+    await service.platform.tasks.submissions.suspend(user("ann"), str(told))
     await service.step(1)
-    now = (await service.parts.services.overviews.look()).now
+    now = (await service.platform.insight.overviews.look()).now
     assert (now.starting, now.leaving, now.useful, now.idle, now.held) == (1, 1, 1, 0, 3)
 
 
 async def test_readers_share_an_answer_for_a_moment() -> None:
     service = await Service().open()
-    overviews = service.parts.services.overviews
+    overviews = service.platform.insight.overviews
     first = await overviews.look()
     await service.submit("new", "ann")
     assert await overviews.look() is first

@@ -17,6 +17,7 @@ from hai_scheduler.service.shared.latest_plan import LatestPlan
 from kit.builders import T0, a_spec, a_task
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 
 ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))
 USERS = 10_000
@@ -24,7 +25,7 @@ USERS = 10_000
 
 @pytest.fixture
 def people() -> People:
-    return People(store=MemoryStore(), clock=VirtualClock(), latest_plan=LatestPlan())
+    return People(make_world(store=MemoryStore(), clock=VirtualClock(), latest_plan=LatestPlan()))
 
 
 async def test_ten_thousand_users_come_in_pages_whole_and_once(people: People) -> None:

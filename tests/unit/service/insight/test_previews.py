@@ -14,7 +14,7 @@ from unit.service.service_world import ADMIN, Service, user
 
 
 async def test_a_mark_is_tried_by_admins_on_nodes_that_there_are() -> None:
-    previews = (await Service(nodes=2).open()).parts.services.previews
+    previews = (await Service(nodes=2).open()).platform.insight.previews
     with pytest.raises(Forbidden):
         await previews.mark(user("ann"), ["node-1"], NodeMark.DRAINING)
     with pytest.raises(NotFound, match="'node-9'"):
@@ -25,12 +25,14 @@ async def test_a_mark_is_tried_by_admins_on_nodes_that_there_are() -> None:
 
 async def test_nothing_is_tried_before_the_nodes_are_known() -> None:
     service = await Service().open()
-    plan = LatestPlan(nodes=service.parts.services.queries.latest_plan.nodes)
-    previews: Previews = replace(service.parts.services.previews, latest_plan=plan)
+    plan = LatestPlan(nodes=service.platform.world.latest_plan.nodes)
+    previews: Previews = replace(
+        service.platform.insight.previews, world=replace(service.platform.world, latest_plan=plan)
+    )
     with pytest.raises(Unavailable):
         await previews.mark(ADMIN, ["node-1"], NodeMark.CORDONED)
     with pytest.raises(Unavailable):
-        await previews.policies(ADMIN, None, {"slice": "1h"}, ())
+        await previews.numbers(ADMIN, None, {"slice": "1h"}, ())
 
 
 async def test_the_progress_of_a_trial_is_told() -> None:
@@ -39,6 +41,6 @@ async def test_the_progress_of_a_trial_is_told() -> None:
     for _ in range(3):
         await service.step(60)
     told: list[float] = []
-    found = await service.parts.services.previews.policies(ADMIN, None, {"slice": "1h"}, (), told=told.append)
+    found = await service.platform.insight.previews.numbers(ADMIN, None, {"slice": "1h"}, (), told=told.append)
     assert found.tasks == 1
     assert told[-1] == 1.0

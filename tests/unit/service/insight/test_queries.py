@@ -19,12 +19,13 @@ from hai_scheduler.service.insight.queries import Queries, whose
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.errors import Forbidden
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.workspace.rank_env import RankLocations
+from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.store.store import open_store
 from kit.builders import a_spec
 from kit.databases import sqlite_url
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 
 CLOCK = VirtualClock()
 T = CLOCK.now()
@@ -40,7 +41,9 @@ def a_task(**about: object) -> Task:
 def view(task: Task, verdict: Verdict | None = None):
     latest_plan = LatestPlan(verdicts={} if verdict is None else {task.id: verdict})
     locations = RankLocations(api_url="", checkpoint_root="/c")
-    return Queries(store=MemoryStore(), clock=CLOCK, latest_plan=latest_plan, locations=locations).view(task)
+    return Queries(make_world(store=MemoryStore(), clock=CLOCK, latest_plan=latest_plan, locations=locations)).view(
+        task
+    )
 
 
 def verdict(kind: VerdictKind) -> Verdict:
@@ -119,25 +122,25 @@ def test_an_event_is_for_those_it_is_about(about, alice, admin) -> None:
 async def test_the_summary_of_the_cluster_is_made_once_of_what_has_not_changed(tmp_path: Path) -> None:
     store, plan = await open_store(sqlite_url(tmp_path / "hai.sqlite")), LatestPlan(nodes=[Node(name="n", gpus=8)])
     locations = RankLocations(api_url="", checkpoint_root="/c")
-    queries = Queries(store=store, clock=CLOCK, latest_plan=plan, locations=locations)
-    seen = [await queries.cluster()]
+    queries = Queries(make_world(store=store, clock=CLOCK, latest_plan=plan, locations=locations))
+    seen = [await queries.whole_cluster()]
     try:
-        assert await queries.cluster() is seen[0], "200 pages ask for it again and again"
+        assert await queries.whole_cluster() is seen[0], "200 pages ask for it again and again"
         async with store.write() as tx:
             await tx.tasks.add(a_task(), a_spec())
-        seen.append(await queries.cluster())
+        seen.append(await queries.whole_cluster())
         assert [level.waiting_tasks for level in seen[-1].groups[0].levels] == [1]
         async with store.write() as tx:
             await tx.nodes.put_mark("n", NodeMark.CORDONED)
-        seen.append(await queries.cluster())
+        seen.append(await queries.whole_cluster())
         assert seen[-1].groups[0].unavailable == 1
         async with store.write() as tx:
             await tx.settings.put("paused", "yes")
-        seen.append(await queries.cluster())
+        seen.append(await queries.whole_cluster())
         assert seen[-1].paused
         plan.nodes = [*plan.nodes, Node(name="m", gpus=8)]
-        seen.append(await queries.cluster())
+        seen.append(await queries.whole_cluster())
         assert seen[-1].groups[0].nodes == 2
-        assert await queries.cluster() is seen[-1]
+        assert await queries.whole_cluster() is seen[-1]
     finally:
         await store.close()

@@ -26,7 +26,7 @@ async def a_queue() -> Service:
 
 
 async def read(service: Service, who: str = "ann", **asked: object) -> QueuePage:
-    return await service.parts.services.queue_lists.page(user(who), **asked)
+    return await service.platform.insight.queue_lists.page(user(who), **asked)
 
 
 async def test_the_order_is_that_of_the_plan_and_held_tasks_come_last() -> None:
@@ -38,7 +38,7 @@ async def test_the_order_is_that_of_the_plan_and_held_tasks_come_last() -> None:
     assert (group.waiting, group.held, group.next) == (2, 1, None)
     assert [item.known for item in group.items] == [False, True, True]
     assert [item.short.id for item in group.items][-1] == "held"
-    (everything,) = (await service.parts.services.queue_lists.page(ADMIN)).groups
+    (everything,) = (await service.platform.insight.queue_lists.page(ADMIN)).groups
     assert all(item.known for item in everything.items)
 
 
@@ -63,7 +63,7 @@ async def test_a_place_without_a_group_and_an_unknown_group_are_refused() -> Non
 
 async def test_a_task_that_was_stopped_is_gone_after_the_next_look() -> None:
     service = await a_queue()
-    await service.parts.services.submissions.stop(user("ann"), "second")
+    await service.platform.tasks.submissions.stop(user("ann"), "second")
     await service.step(1)
     (group,) = (await read(service, mine=True)).groups
     assert [item.task.name for item in group.items] == ["held"]

@@ -15,10 +15,11 @@ from hai_scheduler.service.insight.task_lists import PIECE, TaskLists, cursor_of
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.errors import Forbidden, Invalid
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.workspace.rank_env import RankLocations
+from hai_scheduler.service.shared.locations import RankLocations
 from kit.builders import a_run, a_spec, a_task
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 
 CLOCK = VirtualClock()
 ALICE = Caller(name="alice")
@@ -29,9 +30,11 @@ BY_NAME = TaskSort(key=TaskKey.NAME, falling=False)
 def lists_of(store: MemoryStore) -> TaskLists:
     plan = LatestPlan()
     queries = Queries(
-        store=store, clock=CLOCK, latest_plan=plan, locations=RankLocations(api_url="", checkpoint_root="/c")
+        make_world(
+            store=store, clock=CLOCK, latest_plan=plan, locations=RankLocations(api_url="", checkpoint_root="/c")
+        )
     )
-    return TaskLists(store=store, clock=CLOCK, latest_plan=plan, queries=queries)
+    return TaskLists(make_world(store=store, clock=CLOCK, latest_plan=plan), queries=queries)
 
 
 async def stored(*tasks: Task) -> TaskLists:

@@ -153,7 +153,7 @@ async def test_the_ledger_of_the_last_days_is_what_is_tried() -> None:
     assert past.turns >= 4
     assert 0 < past.useful_s <= past.held_s
     assert set(past.first_waits) == {task.id for task in past.tasks}
-    found = await service.parts.services.previews.policies(ADMIN, None, {"slice": "4h"}, (), days=1)
+    found = await service.platform.insight.previews.numbers(ADMIN, None, {"slice": "4h"}, (), days=1)
     assert found.tasks == 4
     assert found.new is not None
     assert found.new.interruptions == 0
@@ -163,12 +163,12 @@ async def test_the_ledger_of_the_last_days_is_what_is_tried() -> None:
 
 async def test_a_trial_is_for_admins_and_its_numbers_are_checked() -> None:
     service = await Service().open()
-    previews = service.parts.services.previews
+    previews = service.platform.insight.previews
     with pytest.raises(Forbidden):
-        await previews.policies(user("ann"), None, {"slice": "4h"}, ())
+        await previews.numbers(user("ann"), None, {"slice": "4h"}, ())
     for values, days in (({"slice": "x"}, 3), ({"nosuch": 1}, 3), ({}, 3), ({"slice": "4h"}, 0), ({"slice": "4h"}, 99)):
         with pytest.raises(Invalid):
-            await previews.policies(ADMIN, None, values, (), days=days)
+            await previews.numbers(ADMIN, None, values, (), days=days)
     with pytest.raises(TooCostly, match="No task has run"):
-        await previews.policies(ADMIN, None, {"slice": "4h"}, ())
+        await previews.numbers(ADMIN, None, {"slice": "4h"}, ())
     assert asyncio.all_tasks() == {asyncio.current_task()}

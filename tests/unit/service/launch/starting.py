@@ -23,10 +23,10 @@ async def decided(service: Service, *task_ids: TaskId) -> list[Launch]:
     assert set(await service.states(*task_ids)) == {"starting"}
     launches = [Launch(task_id, RunId(f"{task_id}.1")) for task_id in task_ids]
     for one in launches:
-        service.parts.cycle.effects.troubles.clear(one.run_id)
+        service.loop.cycle.effects.troubles.clear(one.run_id)
     return launches
 
 
 def by_name(service: Service) -> dict[str, Node]:
     """The nodes of the latest tick."""
-    return service.parts.cycle.latest_plan.by_name()
+    return service.loop.cycle.latest_plan.by_name()

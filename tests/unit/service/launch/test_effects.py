@@ -31,7 +31,7 @@ async def service() -> Service:
 
 
 def effects(service: Service) -> Effects:
-    return service.parts.cycle.effects
+    return service.loop.cycle.effects
 
 
 async def carry_out(service: Service, *wanted: Any) -> str | None:
@@ -50,7 +50,7 @@ async def test_a_launch_starts_the_run_once_however_often_it_is_wanted(service: 
 async def test_a_run_that_has_been_stopped_meanwhile_is_not_launched(service: Service) -> None:
     task = await service.submit("t", "ann", does=LONG)
     (launch,) = await decided(service, task)
-    await service.parts.services.submissions.stop(user("ann"), str(task))
+    await service.platform.tasks.submissions.stop(user("ann"), str(task))
     assert await carry_out(service, launch) is None
     assert service.cluster.record.launches == []
 
@@ -112,10 +112,10 @@ async def test_a_run_is_killed_and_finalized(service: Service) -> None:
 
 async def without_its_environment(service: Service, nodes: int = 1) -> tuple[TaskId, Launch]:
     """A task that is to start and whose environment has just been deleted."""
-    await service.parts.services.environments.put(ADMIN, an_environment())
+    await service.platform.workspace.images.put(ADMIN, an_environment())
     task = await service.submit("t", "ann", nodes, does=LONG, environment="torch")
     (launch,) = await decided(service, task)
-    await service.parts.services.environments.delete(ADMIN, "torch")
+    await service.platform.workspace.images.delete(ADMIN, "torch")
     return task, launch
 
 
@@ -146,7 +146,7 @@ async def test_after_as_many_failed_starts_as_the_policy_allows_the_task_fails(s
 
 async def test_a_run_that_has_been_stopped_meanwhile_has_not_failed_to_start(service: Service) -> None:
     task, launch = await without_its_environment(service)
-    await service.parts.services.submissions.stop(user("ann"), str(task))
+    await service.platform.tasks.submissions.stop(user("ann"), str(task))
     before = await service.task(task)
     await carry_out(service, launch)
     assert await service.task(task) == before
@@ -159,7 +159,7 @@ async def test_a_run_that_is_told_to_leave_while_its_order_is_made_has_not_faile
     (launch,) = await decided(service, task)
 
     async def too_late(*_: object) -> None:
-        await service.parts.services.submissions.stop(user("ann"), str(task))
+        await service.platform.tasks.submissions.stop(user("ann"), str(task))
         raise Unresolvable("the environment is gone")
 
     monkeypatch.setattr(LaunchOrders, "order", too_late)

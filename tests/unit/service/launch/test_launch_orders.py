@@ -31,7 +31,7 @@ async def service() -> Service:
 
 
 def orders(service: Service) -> LaunchOrders:
-    return service.parts.cycle.effects.orders
+    return service.loop.cycle.effects.orders
 
 
 async def order_of(service: Service, **fields: Any) -> LaunchOrder:
@@ -105,7 +105,7 @@ async def test_variables_of_the_user_go_before_those_of_the_environment_and_the_
     service: Service,
 ) -> None:
     made = an_environment(variables={"A": "environment", "B": "environment"}, python="/opt/python")
-    await service.parts.services.environments.put(ADMIN, made)
+    await service.platform.workspace.images.put(ADMIN, made)
     found = await order_of(service, environment="torch", env={"B": "user"})
     assert (found.env["A"], found.env["B"], found.env["HAI_USER"]) == ("environment", "user", "ann")
     assert (found.image, found.python) == (made.image, "/opt/python")
@@ -127,11 +127,11 @@ async def test_many_runs_are_read_in_few_transactions(service: Service, monkeypa
 
 
 async def test_what_is_wrong_with_one_run_is_told_to_it_alone(service: Service) -> None:
-    await service.parts.services.environments.put(ADMIN, an_environment())
+    await service.platform.workspace.images.put(ADMIN, an_environment())
     good = await service.submit("good", "ann", does=LONG)
     bad = await service.submit("bad", "ann", does=LONG, environment="torch")
     first, second = await decided(service, good, bad)
-    await service.parts.services.environments.delete(ADMIN, "torch")
+    await service.platform.workspace.images.delete(ADMIN, "torch")
     gone = Launch(TaskId(99), RunId("99.1"))
     made, unresolved, absent = await asyncio.gather(
         *(orders(service).order(one, by_name(service)) for one in (first, second, gone)), return_exceptions=True
@@ -175,7 +175,7 @@ async def test_a_caller_that_has_gone_keeps_no_other_back(service: Service) -> N
 async def test_a_run_that_is_to_leave_gets_no_order(service: Service, verb: str) -> None:
     task = await service.submit("t", "ann", does=LONG)
     (launch,) = await decided(service, task)
-    await getattr(service.parts.services.submissions, verb)(user("ann"), str(task))
+    await getattr(service.platform.tasks.submissions, verb)(user("ann"), str(task))
     assert await orders(service).order(launch, by_name(service)) is None
 
 

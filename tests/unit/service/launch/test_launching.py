@@ -54,7 +54,7 @@ async def _closed() -> AsyncIterator[None]:
     """End launches that are still under way at the end of a test."""
     yield
     while _OPEN:
-        await _OPEN.pop().parts.cycle.launching.abandon()
+        await _OPEN.pop().loop.cycle.launching.abandon()
 
 
 async def a_service(nodes: int) -> Service:
@@ -66,7 +66,7 @@ async def a_service(nodes: int) -> Service:
 async def pass_seconds(service: Service, seconds: int) -> None:
     """Run the loop in virtual time: a tick a second, which does not wait for launches."""
     for _ in range(seconds):
-        await service.parts.cycle.decide()
+        await service.loop.cycle.decide()
         await service.clock.advance(1)
 
 
@@ -80,16 +80,16 @@ async def test_an_urgent_task_is_launched_among_the_first_after_1500_others(monk
     for number in range(1500):
         await service.submit(f"t{number}", "ann", does=LONG)
     began = service.clock.now()
-    await service.parts.cycle.decide()
+    await service.loop.cycle.decide()
     assert service.clock.now() == began, "the tick waits for no launch"
     await service.clock.advance(SLOW / 2)
     assert len(slow.begun) == AT_ONCE
     urgent = await service.submit("urgent", "bob", does=LONG, priority=Priority.EXTREME_HIGH)
-    await service.parts.cycle.decide()
+    await service.loop.cycle.decide()
     await service.clock.settle()
     assert slow.begun[AT_ONCE:] == [first_run(urgent)], "it waits for nothing that is less urgent"
     await service.clock.advance(SLOW)
-    await service.parts.cycle.decide()
+    await service.loop.cycle.decide()
     assert await service.states(urgent) == ["running"]
     assert slow.most == AT_ONCE + 1
     # The next ticks add no launch that waits already.
@@ -121,7 +121,7 @@ async def test_as_many_ranks_as_there_is_room_for_and_a_large_run_is_not_passed_
     await service.submit("first", "ann", 3, does=LONG)
     await service.submit("large", "ann", 100, does=LONG)
     small = await service.submit("small", "ann", does=LONG)
-    await service.parts.cycle.decide()
+    await service.loop.cycle.decide()
     await service.clock.settle()
     assert slow.begun == ["1.1", "2.1"], "the large one has begun, and there is no room beside it"
     await service.clock.advance(SLOW)
@@ -135,7 +135,7 @@ async def test_a_run_that_waits_says_for_what_and_is_not_told_to_leave_for_it(mo
         await service.submit(f"t{number}", "ann", does=LONG)
     last = await service.submit("last", "ann", does=LONG, priority=Priority.LOW)
     await pass_seconds(service, 3)
-    view = await service.parts.services.queries.summary(user("ann"), str(last))
+    view = await service.platform.insight.queries.summary(user("ann"), str(last))
     assert view.message.endswith("on node-9 waits: 59 other runs were to be launched before it."), view.message
     versions = [(await service.task(TaskId(n + 1))).version for n in range(60)]
     await pass_seconds(service, 900)
@@ -148,8 +148,8 @@ async def test_what_is_stopped_while_it_waits_is_never_launched(monkeypatch: pyt
     service = await a_service(60)
     slow = Slow(service, monkeypatch)
     tasks = [await service.submit(f"t{number}", "ann", does=LONG) for number in range(60)]
-    await service.parts.cycle.decide()
-    await service.parts.services.submissions.stop(user("ann"), str(tasks[-1]))
+    await service.loop.cycle.decide()
+    await service.platform.tasks.submissions.stop(user("ann"), str(tasks[-1]))
     kept = await service.submit("kept", "ann", does=LONG)
     await pass_seconds(service, 40)
     assert first_run(tasks[-1]) not in slow.begun
@@ -160,10 +160,10 @@ async def test_a_kill_does_not_wait_behind_launches_and_ends_what_comes_late(mon
     service = await a_service(60)
     slow = Slow(service, monkeypatch, seconds=50)
     tasks = [await service.submit(f"t{number}", "ann", does=LONG) for number in range(60)]
-    await service.parts.cycle.decide()
+    await service.loop.cycle.decide()
     await service.clock.advance(1)
     assert first_run(tasks[0]) in slow.begun, "its launch is under way"
-    await service.parts.services.submissions.stop(user("ann"), str(tasks[0]))
+    await service.platform.tasks.submissions.stop(user("ann"), str(tasks[0]))
     await pass_seconds(service, 130)
     assert first_run(tasks[0]) in service.cluster.record.kills
     assert await service.states(tasks[0]) == ["stopped"]
@@ -186,12 +186,12 @@ async def test_one_that_fails_keeps_no_other_from_its_turn_and_says_what_hinders
     first = await service.submit("first", "ann", does=LONG)
     second = await service.submit("second", "ann", does=LONG)
     await service.step(ticks=1)
-    assert service.parts.cycle.latest_plan.trouble == "no room for the pod"
+    assert service.loop.cycle.latest_plan.trouble == "no room for the pod"
     await service.step(ticks=1)
-    assert service.parts.cycle.latest_plan.trouble == "ValueError"
+    assert service.loop.cycle.latest_plan.trouble == "ValueError"
     assert await service.states(first, second) == ["starting", "running"]
     await service.step()
-    assert service.parts.cycle.latest_plan.trouble is None
+    assert service.loop.cycle.latest_plan.trouble is None
     assert await service.states(first, second) == ["running", "running"]
 
 
@@ -204,19 +204,19 @@ async def test_the_trouble_of_a_run_that_is_wanted_no_more_is_no_trouble(monkeyp
     monkeypatch.setattr(service.cluster, "launch", refused)
     task = await service.submit("t", "ann", does=LONG)
     await service.step()
-    assert service.parts.cycle.latest_plan.trouble == "no room for the pod"
-    await service.parts.services.submissions.stop(user("ann"), str(task))
+    assert service.loop.cycle.latest_plan.trouble == "no room for the pod"
+    await service.platform.tasks.submissions.stop(user("ann"), str(task))
     await service.step()
-    assert (await service.states(task), service.parts.cycle.latest_plan.trouble) == (["stopped"], None)
+    assert (await service.states(task), service.loop.cycle.latest_plan.trouble) == (["stopped"], None)
 
 
 async def test_a_service_that_dies_in_the_middle_loses_and_doubles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     service = await a_service(60)
     slow = Slow(service, monkeypatch)
     tasks = [await service.submit(f"t{number}", "ann", does=LONG) for number in range(60)]
-    await service.parts.cycle.decide()
+    await service.loop.cycle.decide()
     await service.clock.advance(SLOW * 1.5)
-    await service.parts.cycle.launching.abandon()
+    await service.loop.cycle.launching.abandon()
     service.restart()
     assert 0 < len(service.cluster.record.holders()) < 60
     await pass_seconds(service, 40)
@@ -232,14 +232,14 @@ async def test_who_has_lost_the_lease_begins_nothing_more(monkeypatch: pytest.Mo
     slow = Slow(service, monkeypatch)
     for number in range(60):
         await service.submit(f"t{number}", "ann", does=LONG)
-    old = service.parts.cycle
+    old = service.loop.cycle
     await old.decide()
     await service.clock.advance(6)  # the replica is paused, and its lease runs out
     begun = len(slow.begun)
     service.restart()
     await service.clock.advance(60)
     assert len(slow.begun) == begun
-    assert await service.parts.cycle.decide()
+    assert await service.loop.cycle.decide()
     assert not await old.decide()
     await pass_seconds(service, 40)
     assert len(service.cluster.record.holders()) == 60
@@ -251,16 +251,16 @@ async def test_a_loop_that_is_stopped_finishes_what_it_can_in_seconds(monkeypatc
     slow = Slow(service, monkeypatch, seconds=1.0)
     for number in range(60):
         await service.submit(f"t{number}", "ann", does=LONG)
-    await service.parts.cycle.decide()
+    await service.loop.cycle.decide()
     began = service.clock.now()
-    await service.clock.run(service.parts.cycle.launching.finish(2.5))
+    await service.clock.run(service.loop.cycle.launching.finish(2.5))
     assert service.clock.now() - began == timedelta(seconds=2.5)
     assert len(service.cluster.record.holders()) == 2 * AT_ONCE
     await service.clock.advance(100)
     assert len(slow.begun) == 3 * AT_ONCE, "nothing begins after that"
     # With an empty queue, this takes no time.
     began = service.clock.now()
-    await service.clock.run(service.parts.cycle.launching.finish(2.5))
+    await service.clock.run(service.loop.cycle.launching.finish(2.5))
     assert service.clock.now() == began
 
 
@@ -273,7 +273,7 @@ async def test_an_end_that_is_under_way_is_not_ordered_again(monkeypatch: pytest
         await service.clock.sleep(10)
 
     monkeypatch.setattr(service.cluster, "kill", kill)
-    launching = service.parts.cycle.launching
+    launching = service.loop.cycle.launching
     for _ in range(3):
         launching.hand_over([Kill(RunId("7.1"))], {}, {}, since=launching.mark())
         await service.clock.settle()
@@ -298,7 +298,7 @@ async def test_a_run_is_settled_after_an_order_to_end_it_and_never_ended_after_t
 
     monkeypatch.setattr(service.cluster, "kill", slowly("kill"))
     monkeypatch.setattr(service.cluster, "finalize", slowly("settle"))
-    launching = service.parts.cycle.launching
+    launching = service.loop.cycle.launching
 
     def hand_over(*effects: Kill | Finalize) -> None:
         launching.hand_over(effects, {}, {}, since=launching.mark())
@@ -328,17 +328,22 @@ async def test_many_that_are_to_be_ended_are_ended_before_more_are_launched(monk
     Slow(service, monkeypatch)
     for number in range(60):
         await service.submit(f"t{number}", "ann", does=LONG)
-    await service.parts.cycle.decide()
+    await service.loop.cycle.decide()
     await service.clock.advance(1)
     ends: list[Any] = [Kill(RunId(f"{number}.1")) for number in range(100, 300)]
-    launching = service.parts.cycle.launching
+    launching = service.loop.cycle.launching
     launching.hand_over(ends, {}, {}, since=launching.mark())
     await service.clock.settle()
     assert len(service.cluster.record.kills) == 200
 
 
-def test_the_settings_say_how_many_at_once() -> None:
-    service = Service()
+async def test_the_settings_say_how_many_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = Service(nodes=4)
     service.settings = replace(service.settings, starts_at_once=3)
     service.restart()
-    assert service.parts.cycle.launching.ranks_at_once == 3
+    _OPEN.append(await service.open())
+    slow = Slow(service, monkeypatch)
+    for number in range(4):
+        await service.submit(f"t{number}", "ann", does=LONG)
+    await pass_seconds(service, 1)
+    assert slow.now == 3

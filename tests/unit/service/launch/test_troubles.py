@@ -47,7 +47,7 @@ async def test_a_task_that_cannot_be_launched_says_why_until_it_can(monkeypatch:
     monkeypatch.setattr(service.cluster, "launch", forbidden)
     task = await service.submit("one", "ann", 2)
     await service.step()
-    view = await service.parts.services.queries.summary(user("ann"), str(task))
+    view = await service.platform.insight.queries.summary(user("ann"), str(task))
     assert view.message.endswith(": rank 0 on node-1 (1 more wait too) waits: the service's account lacks a right.")
     for _ in range(60):
         await service.step(1, ticks=1)
@@ -55,7 +55,7 @@ async def test_a_task_that_cannot_be_launched_says_why_until_it_can(monkeypatch:
     monkeypatch.undo()
     await service.step(30)
     assert await service.states(task) == ["running"]
-    assert "right" not in (await service.parts.services.queries.summary(user("ann"), str(task))).message
+    assert "right" not in (await service.platform.insight.queries.summary(user("ann"), str(task))).message
 
 
 async def test_what_is_stopped_before_it_could_be_launched_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,8 +69,8 @@ async def test_what_is_stopped_before_it_could_be_launched_is_forgotten(monkeypa
     await service.step()
     (run,) = [(await service.task(task)).run]
     assert run is not None
-    assert service.parts.cycle.effects.troubles.of(run.id) == "no"
-    await service.parts.services.submissions.stop(user("ann"), str(task))
+    assert service.loop.cycle.effects.troubles.of(run.id) == "no"
+    await service.platform.tasks.submissions.stop(user("ann"), str(task))
     await service.step(5)
     assert await service.states(task) == ["stopped"]
-    assert service.parts.cycle.effects.troubles.of(run.id) is None
+    assert service.loop.cycle.effects.troubles.of(run.id) is None

@@ -10,6 +10,7 @@ import pytest
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank, RankState, Run
 from hai_scheduler.service.logs.failures import READ_BYTES, Failure, Failures
+from kit.worlds import make_world
 from unit.service.logs.test_reading import Kept, T, a_run, line
 
 
@@ -24,7 +25,7 @@ def failed(*ranks: Rank, number: int = 1, of: tuple[int, ...] = (0, 1), live: bo
 
 
 async def failure_of(*runs: Run, logs: Kept | None = None) -> Failure | None:
-    return await Failures(cluster=logs or Kept()).of(runs)  # type: ignore[arg-type]
+    return await Failures(make_world(cluster=logs or Kept())).of(runs)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, Unavailable
 from hai_scheduler.service.shared.news import News
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 from unit.service.logs.runs_kit import CLOCK, T, a_run
 
 ALICE = Caller(name="alice")
@@ -79,7 +80,7 @@ async def story_of(cluster: Kept, *runs: Run, state: TaskState = TaskState.SUCCE
             task = await tx.tasks.save(replace(task, run=run, state=TaskState.RUNNING))
         await tx.tasks.save(replace(task, state=state, ended_at=T if state.ended else None))
     news = News(store=store, bus=MemoryBus(CLOCK))
-    return Logs(store=store, cluster=cluster, news=news, workers=Here(store))  # type: ignore[arg-type]
+    return Logs(make_world(store=store, cluster=cluster), news=news, workers=Here(store))  # type: ignore[arg-type]
 
 
 def line(text: str) -> bytes:

@@ -21,6 +21,7 @@ from hai_scheduler.service.shared.errors import Invalid, NotFound
 from kit.builders import T0, a_run, at
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 from unit.service.metrics.metrics_world import a_task_with, ends, points
 from unit.service.service_world import user
 
@@ -36,8 +37,8 @@ class World:
     def __init__(self) -> None:
         self.clock, self.store, self.pace = VirtualClock(T0), MemoryStore(), Pace()
         self.bus = MemoryBus(self.clock)
-        self.intake = MetricsIntake(store=self.store, bus=self.bus, clock=self.clock, pace=self.pace)
-        self.use = NewestPoints(store=self.store, bus=self.bus, clock=self.clock, pace=self.pace)
+        self.intake = MetricsIntake(make_world(store=self.store, bus=self.bus, clock=self.clock), pace=self.pace)
+        self.use = NewestPoints(make_world(store=self.store, bus=self.bus, clock=self.clock), pace=self.pace)
         self.found: list[dict[int, list[int]]] = []
         self.resume = 0
         self.over = False

@@ -13,12 +13,11 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.service.metrics import idle_gpus
 from hai_scheduler.service.metrics.idle_gpus import IdleGpus
 from hai_scheduler.service.metrics.taking import MetricsIntake
-from hai_scheduler.service.policy.store import PolicyStore
-from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import TICK
 from kit.builders import T0, a_run
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 from unit.service.metrics.metrics_world import BEGIN, a_task_with, points
 
 RUN = RunId("1.1")
@@ -36,9 +35,8 @@ class World:
 
     def intake(self) -> MetricsIntake:
         """A replica of the service."""
-        policies = PolicyStore(ServiceSettings())
-        idle = IdleGpus(store=self.store, bus=self.bus, clock=self.clock, policies=policies)
-        return MetricsIntake(store=self.store, bus=self.bus, clock=self.clock, idle=idle)
+        world = make_world(store=self.store, bus=self.bus, clock=self.clock)
+        return MetricsIntake(world, idle=IdleGpus(world))
 
     async def send(self, seconds: Iterable[int], use: float | None, *, rank: int = 0, replica: int = 0) -> None:
         values = {"cpu": 1.0} if use is None else {"cpu": 1.0, "gpu0_use": use}

@@ -15,6 +15,7 @@ from hai_scheduler.service.shared.errors import Invalid, NotFound
 from kit.builders import T0, a_run, at
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 from unit.service.metrics.metrics_world import a_task_with, ends, points
 from unit.service.service_world import ADMIN, user
 
@@ -27,7 +28,7 @@ class World:
 
     def __init__(self) -> None:
         self.clock, self.store, self.pace = VirtualClock(T0), MemoryStore(), Pace()
-        self.use = Series(store=self.store, clock=self.clock, pace=self.pace)
+        self.use = Series(make_world(store=self.store, clock=self.clock), pace=self.pace)
         self.runs: tuple[Run, ...] = (
             a_run(1, 1, nodes=2, ended_at=at(600)),
             a_run(1, 2, nodes=2, started_at=at(900)),

@@ -25,6 +25,7 @@ from hai_scheduler.service.shared.errors import Conflict, Invalid
 from kit.builders import T0, a_run, at
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 from unit.service.metrics.metrics_world import BEGIN, a_task_with, ends, points
 
 FIRST, SECOND = RunId("1.1"), RunId("1.2")
@@ -38,7 +39,7 @@ class World:
     def __init__(self) -> None:
         self.clock, self.store = VirtualClock(T0), MemoryStore()
         self.bus = MemoryBus(self.clock)
-        self.intake = MetricsIntake(store=self.store, bus=self.bus, clock=self.clock)
+        self.intake = MetricsIntake(make_world(store=self.store, bus=self.bus, clock=self.clock))
 
     async def fill(self) -> None:
         runs = (a_run(1, 1, nodes=2, ended_at=at(600)), a_run(1, 2, nodes=2, started_at=at(900)))

@@ -24,6 +24,7 @@ from hai_scheduler.service.notifying.sending import Sending
 from kit.builders import T0
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 
 
 def told(**fields: Any) -> Notification:
@@ -90,7 +91,7 @@ class Outbox:
     def started(self) -> Sending:
         """What sends, as a new process has it."""
         messengers = {"mail": self.mail, "webhook": self.webhook, "sink": self.sink}
-        return Sending(store=self.store, bus=self.bus, clock=self.clock, messengers=messengers)
+        return Sending(make_world(store=self.store, bus=self.bus, clock=self.clock, messengers=messengers))
 
     async def rule(self, **fields: Any) -> None:
         known = {"mail": "a@example.org", "webhook": "https://example.org/x", "webhook_secret": "whsec_AA=="}

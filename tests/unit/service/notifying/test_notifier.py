@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -21,8 +22,9 @@ class Told:
 
     def __init__(self, service: Service) -> None:
         self.service, self.mail = service, FakeMessenger()
-        self.notifier: Notifier = service.parts.notifier
-        self.notifier.sending.messengers = {"mail": self.mail}
+        self.notifier: Notifier = service.loop.notifier
+        sending = self.notifier.sending
+        sending.world = replace(sending.world, messengers={"mail": self.mail})
 
     async def rule(self, name: str, **fields: object) -> None:
         known = {"channels": {kind: frozenset({"mail"}) for kind in RULED}, "mail": f"{name}@example.org"}
@@ -57,9 +59,9 @@ async def test_who_waits_for_long_is_told_once_over_restarts(world: Told) -> Non
     await world.service.submit("first", "bob", priority=None)
     await world.service.step(1)
     task = await world.service.submit("train", "ann", nodes=1)
-    await world.service.parts.services.submissions.hold(user("ann"), str(task))
+    await world.service.platform.tasks.submissions.hold(user("ann"), str(task))
     assert await world.look(1200) == [], "a held task waits for its owner"
-    await world.service.parts.services.submissions.resume(user("ann"), str(task))
+    await world.service.platform.tasks.submissions.resume(user("ann"), str(task))
     assert await world.look(300) == [], "the time in which it was held does not count"
     (said,) = await world.look(310)
     assert said == f"Task {task} (train) has waited for 10 min. `hai explain {task}` says why."
@@ -133,10 +135,10 @@ async def test_a_ring_is_enough(world: Told) -> None:
     try:
         await world.service.clock.advance(1)
         caller = user("ann")
-        await world.service.parts.services.notifications.test(caller, ["lab"])
+        await world.service.platform.notifications.test(caller, ["lab"])
         for _ in range(4):
             await world.service.clock.advance(0.3)
-        page = await world.service.parts.services.notifications.page(caller, before=None, limit=5, unread=False)
+        page = await world.service.platform.notifications.page(caller, before=None, limit=5, unread=False)
         ((one, deliveries),) = page.items
         assert (one.kind, [delivery.state for delivery in deliveries]) == (NotificationKind.TEST, ["sent"])
     finally:

@@ -16,6 +16,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.errors import Forbidden, Invalid
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 from unit.service.notifying.outbox_kit import FakeBook, told
 
 ANN = Caller(name="ann", scopes=frozenset({SCOPE_WRITE}))
@@ -37,7 +38,7 @@ def named(view: RulesView) -> dict[str, ChannelView]:
 @pytest.fixture
 def own() -> OwnNotifications:
     clock = VirtualClock()
-    return OwnNotifications(store=MemoryStore(), bus=MemoryBus(clock), clock=clock, book=FakeBook())
+    return OwnNotifications(make_world(store=MemoryStore(), bus=MemoryBus(clock), clock=clock, address_book=FakeBook()))
 
 
 async def test_a_user_begins_with_the_default_rules_and_sees_what_is_missing(own: OwnNotifications) -> None:
@@ -47,7 +48,7 @@ async def test_a_user_begins_with_the_default_rules_and_sees_what_is_missing(own
     assert named(view)["mail"].missing == "Give a mail address."
     assert named(view)["webhook"].missing == "Give the address of a webhook."
     assert named(view)["sink:ops"].missing is None
-    own.book.mail = False  # type: ignore[attr-defined]
+    own.world.address_book.mail = False  # type: ignore[attr-defined]
     assert "an admin sets NotificationSettings.smtp_host" in (named(await own.show(ANN))["mail"].missing or "")
 
 
@@ -113,7 +114,7 @@ async def test_wrong_rules_are_refused_with_the_remedy(
 
 async def test_mail_is_refused_where_the_platform_sends_none(own: OwnNotifications) -> None:
     await own.put(ANN, change())
-    own.book.mail = False  # type: ignore[attr-defined]
+    own.world.address_book.mail = False  # type: ignore[attr-defined]
     with pytest.raises(Invalid, match="this platform sends no mail"):
         await own.put(ANN, change(mail="b@example.org"))
     # An address from before may stay: its owner need not know that mail was switched off.
@@ -122,7 +123,7 @@ async def test_mail_is_refused_where_the_platform_sends_none(own: OwnNotificatio
 
 async def test_a_sink_that_was_removed_is_shown_as_missing(own: OwnNotifications) -> None:
     await own.put(ANN, change(("failed", ["sink:ops"])))
-    own.book.sinks = lambda: ()  # type: ignore[method-assign]
+    own.world.address_book.sinks = lambda: ()  # type: ignore[method-assign]
     assert named(await own.show(ANN))["sink:ops"].missing == "There is no such sink any more: choose another one."
 
 

@@ -18,6 +18,7 @@ from hai_scheduler.service.logs.last_words import LastWords
 from hai_scheduler.service.notifying import routing
 from hai_scheduler.service.notifying.routing import BATCH, Routing
 from kit.builders import a_rank, a_spec, a_task
+from kit.worlds import make_world
 from unit.service.notifying.outbox_kit import Outbox, told
 
 
@@ -25,10 +26,7 @@ class KnownFailures(Failures):
     """Every task has failed with the same lines."""
 
     def __init__(self, *lines: str, error: Exception | None = None, hangs: bool = False) -> None:
-        object.__setattr__(self, "cluster", None)
-        object.__setattr__(self, "_known", (lines, error, hangs))
-
-    __slots__ = ("_known",)
+        self._known = lines, error, hangs
 
     async def of(self, runs: Sequence[Run]) -> Failure | None:
         lines, error, hangs = self._known
@@ -45,7 +43,7 @@ async def written(outbox: Outbox, *notifications: Notification) -> None:
 
 
 def routed_by(outbox: Outbox, failures: Failures) -> Routing:
-    return Routing(store=outbox.store, clock=outbox.clock, failures=failures)
+    return Routing(make_world(store=outbox.store, clock=outbox.clock), failures=failures)
 
 
 async def found(outbox: Outbox) -> list[tuple[Notification, Sequence[Delivery]]]:

@@ -110,7 +110,7 @@ async def test_what_can_never_succeed_is_given_up_at_once(outbox: Outbox) -> Non
 
 
 async def test_a_channel_that_the_platform_lost_is_tried_again_when_it_is_back(outbox: Outbox) -> None:
-    outbox.sending.messengers = {}
+    outbox.sending.world = replace(outbox.sending.world, messengers={})
     await outbox.put(told())
     await outbox.send()
     (delivery,) = await outbox.deliveries()

@@ -52,7 +52,7 @@ class World(Service):
             return await tx.database.mark()
 
     async def log(self, task_id: TaskId, who: str) -> list[str]:
-        page = await self.parts.services.logs.page(user(who), str(task_id))
+        page = await self.platform.logs.reading.page(user(who), str(task_id))
         return [line.text for line in page.lines if line.rank is not None]
 
 

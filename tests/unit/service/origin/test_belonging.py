@@ -29,12 +29,12 @@ async def test_a_live_run_of_a_forgotten_task_is_left_alone_and_its_node_is_not_
     one = await world.submit("one", "bob", does=LONG)
     await world.step(1)
     assert await world.states(both, one) == ["queued", "running"]
-    verdict = world.parts.cycle.latest_plan.verdicts[both]
+    verdict = world.loop.cycle.latest_plan.verdicts[both]
     assert "1 node is held by runs that belong to no task any more" in why(verdict, world.clock.now())
     (event,) = await world.events("run.orphaned")
     assert (event.data["run"], event.data["user"], event.data["nodes"]) == (run, "alice", [node])
-    await world.parts.cycle.telling.at_once()
-    assert "`hai admin orphans list`" in str((await world.parts.services.health.look()).wrong)
+    await world.loop.cycle.telling.at_once()
+    assert "`hai admin orphans list`" in str((await world.platform.health.look()).wrong)
 
 
 async def test_a_start_of_which_only_the_order_to_end_it_is_left_is_not_repeated(world: World) -> None:
@@ -48,7 +48,7 @@ async def test_a_start_of_which_only_the_order_to_end_it_is_left_is_not_repeated
     task = await world.submit("old", "alice", does=LONG)
     await world.step()
     backup = world.backup()
-    await world.parts.services.submissions.stop(user("alice"), str(task))
+    await world.platform.tasks.submissions.stop(user("alice"), str(task))
     await world.step(1)
     assert await world.states(task) == ["stopped"]
     world.cluster.launch = launch  # type: ignore[method-assign]
@@ -103,8 +103,8 @@ async def test_when_an_orphan_has_ended_it_is_put_aside_and_its_node_is_used_aga
     assert len(await world.events("run.orphan_ended")) == 1
     (aside,) = await world.events("runs.aside")
     assert aside.data["runs"] == [{"run": "1.1", "user": "alice", "origin": str(await self_origin(world))}]
-    await world.parts.cycle.telling.at_once()
-    assert (await world.parts.services.health.look()).wrong is None
+    await world.loop.cycle.telling.at_once()
+    assert (await world.platform.health.look()).wrong is None
 
 
 async def self_origin(world: World) -> Origin:
@@ -173,11 +173,11 @@ class TestTheMark:
         task = await world.submit("t", "alice", does=SHORT)
         await world.step(1)
         assert world.cluster.record.launches == []
-        assert "disk is full" in world.parts.cycle.latest_plan.trouble
+        assert "disk is full" in world.loop.cycle.latest_plan.trouble
         world.cluster.put_mark = put
         await world.step(1)
         assert await world.states(task) == ["running"]
-        assert world.parts.cycle.latest_plan.trouble is None
+        assert world.loop.cycle.latest_plan.trouble is None
 
     async def test_ticks_that_change_nothing_write_nothing(self, world: World) -> None:
         await world.submit("t", "alice", does=LONG)
@@ -214,10 +214,10 @@ class TestAnotherPlatform:
         await world.cluster.kill(RunId(f"{task}.1"))
         world.restore(backup)
         await take_over(world)
-        (shown,) = await world.parts.services.orphans.show(ADMIN)
+        (shown,) = await world.platform.orphans.show(ADMIN)
         assert (shown.run_id, shown.live) == (f"{task}.1", False)
         await world.step(3600, ticks=3)
-        assert await world.parts.services.orphans.show(ADMIN) == ()
+        assert await world.platform.orphans.show(ADMIN) == ()
         assert await world.cluster.observe() == []
 
     async def test_an_older_epoch_of_our_own_is_put_aside_there_as_well(self, world: World) -> None:

@@ -52,7 +52,7 @@ async def test_who_stops_a_task_whose_runs_id_another_has_stops_nothing_of_the_o
     task = await world.submit("t", "bob", does=LONG)
     await world.step(0, ticks=1)
     assert await world.states(task) == ["starting"]
-    await world.parts.services.submissions.stop(user("bob"), str(task))
+    await world.platform.tasks.submissions.stop(user("bob"), str(task))
     await world.step(60, ticks=3)
     assert await world.states(task) == ["stopped"]
     is_theirs(world)
@@ -61,9 +61,9 @@ async def test_who_stops_a_task_whose_runs_id_another_has_stops_nothing_of_the_o
 async def test_by_an_id_that_another_has_nothing_is_done_before_an_admin_says_so(world: Service) -> None:
     await meet(world, TaskId(1))
     effects = [Kill(RunId("1.1")), Finalize(RunId("1.1"))]
-    await world.parts.cycle.effects.carry_out(effects, nodes={})
+    await world.loop.cycle.effects.carry_out(effects, nodes={})
     is_theirs(world)
-    await world.parts.services.orphans.end(ADMIN, "1.1")
+    await world.platform.orphans.end(ADMIN, "1.1")
     await world.step(1)
     assert RunId("1.1") in world.cluster.record.kills
 
@@ -72,14 +72,14 @@ async def test_what_is_ours_to_forget_is_not_theirs(world: Service) -> None:
     await meet(world, TaskId(1), late=True)
     task = await world.submit("t", "bob", does=LONG)
     await world.step(0, ticks=1)
-    await world.parts.services.submissions.stop(user("bob"), str(task))
+    await world.platform.tasks.submissions.stop(user("bob"), str(task))
     await world.step(60, ticks=3)
     world.cluster.jobs.finish(RunId("1.1"))
     world.cluster._runs.remember = timedelta(days=999)  # as a cluster whose records of ended runs stay
     await world.step(timedelta(days=400).total_seconds())
-    await world.parts.housekeeping.sweep()
+    await world.loop.housekeeping.sweep()
     with pytest.raises(NotFound):
-        await world.parts.services.queries.task(user("bob"), str(task))
+        await world.platform.insight.queries.task(user("bob"), str(task))
     assert RunId("1.1") in world.cluster.record.runs
 
 

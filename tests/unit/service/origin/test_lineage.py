@@ -55,9 +55,9 @@ async def test_a_known_task_gets_a_run_with_a_number_that_none_has_had(world: Wo
     await world.step(1)
     backup = world.backup()
     for _ in range(2):  # runs 2 and 3 of the task, in the past that is lost
-        await world.parts.services.submissions.suspend(user("alice"), str(task))
+        await world.platform.tasks.submissions.suspend(user("alice"), str(task))
         await world.step(60)
-        await world.parts.services.submissions.resume(user("alice"), str(task))
+        await world.platform.tasks.submissions.resume(user("alice"), str(task))
         await world.step(1)
     assert (await world.task(task)).run.number == 3
     world.cluster.jobs.finish(RunId(f"{task}.3"), 1)
@@ -68,7 +68,7 @@ async def test_a_known_task_gets_a_run_with_a_number_that_none_has_had(world: Wo
     assert run.number == 4
     assert run.origin == Origin((await world.mark()).database, 2)
     assert await world.states(task) == ["running"]
-    page = await world.parts.services.logs.page(user("alice"), str(task))
+    page = await world.platform.logs.reading.page(user("alice"), str(task))
     assert [line.run for line in page.lines if "started" in line.text] == [1, 4], "the log goes on over the gap"
 
 

@@ -21,7 +21,7 @@ class TestAdmins:
         await world.step(1)
         world.restore(backup)
         await take_over(world)
-        ending = await world.parts.services.orphans.end(ADMIN, "1.1")
+        ending = await world.platform.orphans.end(ADMIN, "1.1")
         assert ending.ending
         # The next leader knows it too, when this one dies now.
         world.restart()
@@ -33,15 +33,15 @@ class TestAdmins:
 
     async def test_others_may_neither_see_nor_end_them(self, world: World) -> None:
         with pytest.raises(Forbidden):
-            await world.parts.services.orphans.show(user("alice"))
+            await world.platform.orphans.show(user("alice"))
         with pytest.raises(Forbidden):
-            await world.parts.services.orphans.end(user("alice"), "1.1")
+            await world.platform.orphans.end(user("alice"), "1.1")
 
     async def test_only_orphans_can_be_ended_so(self, world: World) -> None:
         task = await world.submit("a", "alice", does=LONG)
         await world.step(1)
         with pytest.raises(NotFound, match="hai admin orphans list"):
-            await world.parts.services.orphans.end(ADMIN, f"{task}.1")
+            await world.platform.orphans.end(ADMIN, f"{task}.1")
 
     async def test_what_may_be_another_platforms_is_removed_when_an_admin_says_so(self, world: World) -> None:
         world.cluster.exclusive = False
@@ -49,12 +49,12 @@ class TestAdmins:
         await world.cluster.launch(replace(a_launch_of(world), origin=Origin("somebodyelse", 1)))
         await world.step(1)
         await world.step(60)
-        (shown,) = await world.parts.services.orphans.show(ADMIN)
+        (shown,) = await world.platform.orphans.show(ADMIN)
         assert (shown.live, shown.nodes) == (False, ())
-        await world.parts.services.orphans.end(ADMIN, shown.run_id)
+        await world.platform.orphans.end(ADMIN, shown.run_id)
         await world.step(1)
         assert list(world.cluster.record.aside) == [shown.run_id]
-        assert await world.parts.services.orphans.show(ADMIN) == ()
+        assert await world.platform.orphans.show(ADMIN) == ()
 
 
 def a_launch_of(world: World):

@@ -33,7 +33,7 @@ async def test_live_tasks_save_and_are_stopped_and_those_of_others_go_on(service
     held = await service.submit("held", "ann", 1, hold=True)
     await service.step()
     assert await service.states(running, other, waiting, held) == ["running", "running", "queued", "queued"]
-    done = await service.parts.services.archiving.archive(ADMIN, "ann", "left")
+    done = await service.platform.people.archiving.archive(ADMIN, "ann", "left")
     assert (done.user.by, done.user.note, done.stopped) == ("root", "left", 3)
     assert await service.states(running, waiting, held) == ["stopping", "stopped", "stopped"]
     await service.step()
@@ -48,7 +48,7 @@ async def test_live_tasks_save_and_are_stopped_and_those_of_others_go_on(service
 
 
 async def test_nobody_archives_themselves_and_a_service_with_a_users_name_is_not_that_user(service: Service) -> None:
-    archiving = service.parts.services.archiving
+    archiving = service.platform.people.archiving
     with pytest.raises(Conflict, match="nobody can archive themselves"):
         await archiving.archive(ADMIN, ADMIN.name)
     hub = Caller(name="ann", kind="service", scopes=frozenset({SCOPE_ARCHIVE}))
@@ -58,7 +58,7 @@ async def test_nobody_archives_themselves_and_a_service_with_a_users_name_is_not
 async def test_tasks_are_stopped_in_several_transactions(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stopping, "BATCH", 3)
     ids = [await service.submit(f"t{number}", "ann", 1, hold=True) for number in range(7)]
-    done = await service.parts.services.archiving.archive(ADMIN, "ann")
+    done = await service.platform.people.archiving.archive(ADMIN, "ann")
     assert done.stopped == 7
     assert set(await service.states(*ids)) == {"stopped"}
 
@@ -68,8 +68,8 @@ async def test_the_loop_stops_what_an_api_that_died_has_left(service: Service) -
     await service.step(10)
     async with service.store.write() as tx:
         await tx.users.archive(ArchivedUser(name="ann", at=service.clock.now(), by="root"))
-    assert await service.parts.housekeeping.stop_tasks_of_archived() == 1
-    assert await service.parts.housekeeping.stop_tasks_of_archived() == 0
+    assert await service.loop.housekeeping.stop_tasks_of_archived() == 1
+    assert await service.loop.housekeeping.stop_tasks_of_archived() == 0
     await service.step(60)
     assert await service.states(task) == ["stopped"]
     (line,) = [event for event in await service.events("run.notice") if event.task_id == task]
@@ -85,7 +85,7 @@ async def test_a_submission_that_has_passed_all_checks_is_refused_at_last(servic
 
 
 async def test_only_admins_archive(service: Service) -> None:
-    archives = service.parts.services.archiving
+    archives = service.platform.people.archiving
     for act in (archives.archive(user("bob"), "ann"), archives.restore(user("bob"), "ann")):
         with pytest.raises(Forbidden):
             await act
@@ -94,11 +94,11 @@ async def test_only_admins_archive(service: Service) -> None:
 
 
 async def test_old_entries_of_the_audit_are_forgotten_by_the_policy_number(service: Service) -> None:
-    await service.parts.services.archiving.archive(ADMIN, "ann")
-    await service.parts.services.archiving.restore(ADMIN, "ann")
-    keep = service.parts.housekeeping.policies.current.default.keep_audit
+    await service.platform.people.archiving.archive(ADMIN, "ann")
+    await service.platform.people.archiving.restore(ADMIN, "ann")
+    keep = service.loop.housekeeping.policies.current.default.keep_audit
     assert keep == timedelta(days=400)
     await service.clock.advance((keep - timedelta(hours=1)).total_seconds())
-    assert await service.parts.housekeeping.sweep_audit() == 0
+    assert await service.loop.housekeeping.sweep_audit() == 0
     await service.clock.advance(7200)
-    assert await service.parts.housekeeping.sweep_audit() == 2
+    assert await service.loop.housekeeping.sweep_audit() == 2

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hai_scheduler.service.platform.health import Health
-from hai_scheduler.service.platform.loop_status import SETTING, StatusReader
-from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.platform.loop_status import SETTING
+from kit.worlds import make_world
 from unit.service.two_replicas import Pair, SkewedClock
 
 
@@ -16,4 +16,4 @@ async def written(pair: Pair) -> str | None:
 def another_process(pair: Pair, ahead: float = 0.0) -> Health:
     """The health of the platform as a process of the API sees it."""
     clock = SkewedClock(pair.clock, ahead)
-    return Health(news=StatusReader(store=pair.store, clock=clock), latest_plan=LatestPlan())  # type: ignore[arg-type]
+    return Health(make_world(store=pair.store, clock=clock))

@@ -11,17 +11,19 @@ import pytest
 
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.service.platform.health import Health, patience_of
+from hai_scheduler.service.platform.health import Health, WellBeing
 from hai_scheduler.service.platform.loop_status import SETTING, LoopStatus, status_of
 from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.settings import ServiceSettings
 from kit.builders import a_node, at
+from kit.worlds import make_world
 from unit.service.platform.status_kit import another_process, written
 from unit.service.two_replicas import Pair
 
 
 async def test_a_blind_loop_says_so_at_once_and_goes_on_saying_that_it_lives() -> None:
     pair = await Pair().open()
-    cycle, health = pair.replicas[0].parts.cycle, another_process(pair)
+    cycle, health = pair.replicas[0].loop.cycle, another_process(pair)
     await cycle._tick_safely()
     assert (await health.look()).wrong is None
     pair.cluster.faults.down = True
@@ -47,7 +49,7 @@ async def test_a_blind_loop_says_so_at_once_and_goes_on_saying_that_it_lives() -
 async def test_a_loop_that_has_died_is_told_of_by_its_silence() -> None:
     pair = await Pair().open()
     health = another_process(pair)
-    await pair.replicas[0].parts.cycle._tick_safely()
+    await pair.replicas[0].loop.cycle._tick_safely()
     assert (await health.look()).wrong is None
     await pair.clock.advance(9)
     assert (await health.look()).wrong is None, "it may be starting again"
@@ -62,7 +64,7 @@ async def test_a_loop_that_has_died_while_it_saw_nothing_is_told_of_as_dead() ->
     pair = await Pair().open()
     health = another_process(pair)
     pair.cluster.faults.down = True
-    await pair.replicas[0].parts.cycle._tick_safely()
+    await pair.replicas[0].loop.cycle._tick_safely()
     assert "cannot be seen" in str((await health.look()).wrong)
     pair.cluster.faults.down = False
     await pair.clock.advance(60)
@@ -72,7 +74,7 @@ async def test_a_loop_that_has_died_while_it_saw_nothing_is_told_of_as_dead() ->
 @pytest.mark.parametrize("ahead", [3600.0, -3600.0], ids=["ahead", "behind"])
 async def test_clocks_that_disagree_do_not_make_a_living_loop_silent(ahead: float) -> None:
     pair = await Pair().open()
-    cycle, health = pair.replicas[0].parts.cycle, another_process(pair, ahead)
+    cycle, health = pair.replicas[0].loop.cycle, another_process(pair, ahead)
     await cycle._tick_safely()
     await health.look()
     for _ in range(4):
@@ -86,7 +88,7 @@ async def test_clocks_that_disagree_do_not_make_a_living_loop_silent(ahead: floa
 async def test_a_loop_that_is_hindered_still_decides() -> None:
     pair = await Pair().open()
     health = another_process(pair)
-    await pair.replicas[0].parts.cycle._tick_safely()
+    await pair.replicas[0].loop.cycle._tick_safely()
     status = status_of(await written(pair))
     assert status is not None
     for change in ({"trouble": "no space"}, {"policy_trouble": "slice"}):
@@ -133,6 +135,12 @@ class Known:
         return self._unheard
 
 
+async def told_of(known: Any, **view: Any) -> WellBeing:
+    health = Health(make_world(store=known.store, latest_plan=LatestPlan(**view)))
+    health.news = known
+    return await health.look()
+
+
 ORPHAN = (a_node(orphan=RunId("9.1")),)
 
 #: sentence, the status and silence, the view of this process, words of what is wrong, whether the loop decides
@@ -161,7 +169,7 @@ WORDS: list[tuple[str, Known, dict[str, Any], str | None, bool]] = [
 async def test_what_is_wrong_is_said_by_what_matters_most(
     known: Any, view: dict[str, Any], wrong: str | None, deciding: bool
 ) -> None:
-    told = await Health(news=known, latest_plan=LatestPlan(**view)).look()
+    told = await told_of(known, **view)
     assert (told.deciding, told.standstill) == (deciding, None if deciding else told.wrong)
     assert told.wrong is None if wrong is None else wrong in str(told.wrong)
     assert "node-7" not in str(told.wrong), "callers need no token"
@@ -170,7 +178,7 @@ async def test_what_is_wrong_is_said_by_what_matters_most(
 async def test_a_store_that_does_not_answer_is_a_standstill() -> None:
     known: Any = Known(WELL, S)
     known.answers = False
-    told = await Health(news=known, latest_plan=LatestPlan()).look()
+    told = await told_of(known)
     assert (told.wrong, told.deciding, told.silence) == ("The state database does not answer.", False, S)
 
 
@@ -178,11 +186,12 @@ async def test_a_store_that_does_not_answer_is_a_standstill() -> None:
 async def test_a_full_disk_is_the_cause_of_a_standstill(known: Any) -> None:
     known.store.disk_full = lambda: True
     known.answers = known.silence() != S
-    told = await Health(news=known, latest_plan=LatestPlan()).look()
+    told = await told_of(known)
     assert told.wrong == "The platform's disk is full, so nothing is decided: free space on it."
     assert not told.deciding
 
 
 @pytest.mark.parametrize(("lease", "patience"), [(1, 10), (5, 10), (6, 12), (60, 120)])
 def test_a_long_lease_is_waited_for_twice(lease: float, patience: float) -> None:
-    assert patience_of(timedelta(seconds=lease)) == timedelta(seconds=patience)
+    health = Health(make_world(settings=ServiceSettings(lease_length=timedelta(seconds=lease))))
+    assert health.patience == timedelta(seconds=patience)

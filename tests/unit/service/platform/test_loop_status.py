@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +17,7 @@ from unit.service.two_replicas import Pair
 
 async def test_it_is_written_at_once_after_the_first_tick_then_with_the_lease_and_not_by_every_idle_tick() -> None:
     pair = await Pair().open()
-    cycle = pair.replicas[0].parts.cycle
+    cycle = pair.replicas[0].loop.cycle
     await cycle._tick_safely()
     texts = [await written(pair)]
     for _ in range(20):
@@ -33,7 +34,7 @@ async def test_it_is_written_at_once_after_the_first_tick_then_with_the_lease_an
 
 async def test_an_idle_tick_between_two_renewals_writes_nothing_at_all() -> None:
     pair = await Pair().open()
-    cycle = pair.replicas[0].parts.cycle
+    cycle = pair.replicas[0].loop.cycle
     await cycle._tick_safely()
     before = pair.store._state
     await pair.clock.advance(0.5)
@@ -44,19 +45,19 @@ async def test_an_idle_tick_between_two_renewals_writes_nothing_at_all() -> None
 async def test_who_has_lost_the_lease_writes_no_status_over_the_next_leaders() -> None:
     pair = await Pair().open()
     first, second = pair.replicas
-    await first.parts.cycle._tick_safely()
+    await first.loop.cycle._tick_safely()
     await pair.clock.advance(6)
-    await second.parts.cycle._tick_safely()
+    await second.loop.cycle._tick_safely()
     theirs = await written(pair)
     assert theirs is not None
     pair.cluster.faults.down = True
-    await first.parts.cycle._tick_safely()
+    await first.loop.cycle._tick_safely()
     assert await written(pair) == theirs
 
 
 async def test_the_loop_outlives_whatever_fails_when_it_writes_its_status(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = await Pair().open()
-    cycle = pair.replicas[0].parts.cycle
+    cycle = pair.replicas[0].loop.cycle
     failed: list[str] = []
 
     async def fails(*_: object) -> None:
@@ -73,8 +74,8 @@ async def test_the_loop_outlives_whatever_fails_when_it_writes_its_status(monkey
 
 async def test_a_reader_outlives_whatever_fails_when_it_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = await Pair().open()
-    await pair.replicas[0].parts.cycle._tick_safely()
-    news = pair.replicas[1].parts.services.health.news
+    await pair.replicas[0].loop.cycle._tick_safely()
+    news = pair.replicas[1].platform.health.news
     look, failed = type(news).look, asyncio.Event()
 
     async def fails(*_: object) -> None:
@@ -94,7 +95,7 @@ async def test_a_reader_outlives_whatever_fails_when_it_looks(monkeypatch: pytes
 
 async def test_a_reader_that_ends_in_a_read_has_given_back_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = await Pair().open()
-    news = pair.replicas[1].parts.services.health.news
+    news = pair.replicas[1].platform.health.news
     held = asyncio.Event()
 
     @asynccontextmanager
@@ -108,7 +109,7 @@ async def test_a_reader_that_ends_in_a_read_has_given_back_its_connection(monkey
                 await asyncio.sleep(0)  # as a connection that is closed
             held.clear()
 
-    monkeypatch.setattr(news, "store", SimpleNamespace(read=read))
+    monkeypatch.setattr(news, "world", replace(news.world, store=SimpleNamespace(read=read)))
     running = asyncio.create_task(news.run())
     await held.wait()
     running.cancel()

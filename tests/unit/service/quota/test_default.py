@@ -21,7 +21,7 @@ async def test_the_leader_decides_when_the_first_nodes_are_there() -> None:
     service.settings = replace(service.settings, default_quota=3)
     service.restart()
     assert not await decide(service.store, (), 3)
-    deciding = asyncio.create_task(service.parts.housekeeping.decide_quota())
+    deciding = asyncio.create_task(service.loop.housekeeping.decide_quota())
     await service.step(LOOK)
     await service.clock.advance(LOOK)
     assert not deciding.done()
@@ -55,7 +55,7 @@ async def test_what_is_old_is_forgotten_though_the_quota_is_not_decided(
     await service.step(3)
     assert await service.states(task) == ["succeeded"]
     await service.clock.advance(service.settings.keep_ended.total_seconds() + 1)
-    sweeping = asyncio.create_task(service.parts.housekeeping.run())
+    sweeping = asyncio.create_task(service.loop.housekeeping.run())
     await service.step(1)
     await service.clock.advance(2 * LOOK)
     async with service.store.read() as tx:

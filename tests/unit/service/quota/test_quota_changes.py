@@ -32,7 +32,7 @@ async def world(*rows: Quota) -> Service:
 
 
 async def put_own(service: Service, limit: int, group: str = "training") -> Quota:
-    return await service.parts.services.own_quotas.put(ANN, group, HIGH, limit)
+    return await service.platform.people.own_quotas.put(ANN, group, HIGH, limit)
 
 
 async def row_of(service: Service, subject: str) -> Quota | None:
@@ -60,7 +60,7 @@ async def test_a_user_may_go_up_to_the_ceiling_that_counts_and_no_further(senten
         await put_own(service, ceiling + 1)
     for limit in (ceiling, 0, 1):
         assert (await put_own(service, limit)).limit == limit
-    views = await service.parts.services.queries.own_quota(ANN)
+    views = await service.platform.insight.queries.own_quota(ANN)
     (view,) = [view for view in views if view.priority is HIGH]
     assert (view.limit, view.source, view.ceiling) == (1, "user:ann", ceiling)
 
@@ -93,7 +93,7 @@ async def test_a_user_changes_what_they_may_hold_at_once() -> None:
 async def test_ceiling_and_end_of_an_own_row_stay_and_the_change_is_told() -> None:
     service = await world()
     end = service.clock.now() + timedelta(days=1)
-    await service.parts.services.administration.put_quota(ADMIN, a_row("user:ann", 2, ceiling=4, expires_at=end))
+    await service.platform.administration.put_quota(ADMIN, a_row("user:ann", 2, ceiling=4, expires_at=end))
     assert await put_own(service, 3) == a_row("user:ann", 3, ceiling=4, expires_at=end)
     event = (await service.events("quota.put"))[-1]
     assert event.actor == "ann"
@@ -120,8 +120,8 @@ async def test_a_node_group_that_there_is_not_is_refused() -> None:
 async def test_an_expired_row_counts_as_absent_and_only_admins_see_it() -> None:
     service = await world(a_row("public", 1))
     end = service.clock.now() + timedelta(hours=1)
-    await service.parts.services.administration.put_quota(ADMIN, a_row("user:ann", 3, ceiling=4, expires_at=end))
-    queries = service.parts.services.queries
+    await service.platform.administration.put_quota(ADMIN, a_row("user:ann", 3, ceiling=4, expires_at=end))
+    queries = service.platform.insight.queries
 
     async def seen(caller: Caller) -> int:
         return len([row for row in await queries.quotas(caller) if row.subject == "user:ann"])
@@ -140,7 +140,7 @@ async def test_an_expired_row_counts_as_absent_and_only_admins_see_it() -> None:
 async def test_a_row_written_over_an_expired_one_has_no_end() -> None:
     service = await world(a_row("public", 1, ceiling=3))
     end = service.clock.now() + timedelta(hours=1)
-    await service.parts.services.administration.put_quota(ADMIN, a_row("user:ann", 2, ceiling=9, expires_at=end))
+    await service.platform.administration.put_quota(ADMIN, a_row("user:ann", 2, ceiling=9, expires_at=end))
     await service.step(3600)
     assert await put_own(service, 3) == a_row("user:ann", 3)
 
@@ -148,12 +148,12 @@ async def test_a_row_written_over_an_expired_one_has_no_end() -> None:
 async def test_rows_are_removed_thirty_days_after_their_end_and_that_is_told() -> None:
     service = await world()
     end = service.clock.now() + timedelta(hours=1)
-    await service.parts.services.administration.put_quota(ADMIN, a_row("user:ann", 3, expires_at=end))
+    await service.platform.administration.put_quota(ADMIN, a_row("user:ann", 3, expires_at=end))
     await service.clock.advance(timedelta(days=30).total_seconds() + 3599)
-    assert await service.parts.housekeeping.sweep_quotas() == 0
+    assert await service.loop.housekeeping.sweep_quotas() == 0
     await service.clock.advance(1)
-    assert await service.parts.housekeeping.sweep_quotas() == 1
-    assert await service.parts.housekeeping.sweep_quotas() == 0
+    assert await service.loop.housekeeping.sweep_quotas() == 1
+    assert await service.loop.housekeeping.sweep_quotas() == 0
     assert await row_of(service, "user:ann") is None
     (event,) = await service.events("quota.deleted")
     assert (event.actor, event.data["subject"], event.data["because"]) == ("scheduler", "user:ann", "it expired")
@@ -174,7 +174,7 @@ async def test_rows_are_removed_thirty_days_after_their_end_and_that_is_told() -
 async def test_a_ceiling_without_sense_is_refused(row: Quota, field: str, said: str) -> None:
     service = await world()
     with pytest.raises(Invalid) as caught:
-        await service.parts.services.administration.put_quota(ADMIN, row)
+        await service.platform.administration.put_quota(ADMIN, row)
     assert (caught.value.field, said in caught.value.message) == (field, True)
     assert await row_of(service, row.subject) is None
 
@@ -182,7 +182,7 @@ async def test_a_ceiling_without_sense_is_refused(row: Quota, field: str, said: 
 async def test_an_end_that_is_past_is_refused() -> None:
     service = await world()
     with pytest.raises(Invalid, match="expires_at: is past"):
-        await service.parts.services.administration.put_quota(ADMIN, a_row("public", expires_at=service.clock.now()))
+        await service.platform.administration.put_quota(ADMIN, a_row("public", expires_at=service.clock.now()))
 
 
 @pytest.mark.parametrize(
@@ -201,13 +201,13 @@ async def test_names_never_seen_are_warned_of_and_written(subject: str, warned: 
     service = await world()
     async with service.store.write() as tx:
         await tx.users.put(UserRecord(name="ann", groups=frozenset({"ml"})))
-    warning = await service.parts.services.administration.put_quota(ADMIN, a_row(subject))
+    warning = await service.platform.administration.put_quota(ADMIN, a_row(subject))
     assert (warning is not None and "check the spelling" in warning) == warned
     assert await row_of(service, subject) is not None
 
 
 async def test_a_cap_over_all_members_is_seen_by_them() -> None:
     service = await world(a_row("total:ml"), a_row("total:else"))
-    rows = await service.parts.services.queries.quotas(ANN)
+    rows = await service.platform.insight.queries.quotas(ANN)
     assert [row.subject for row in rows if row.subject.startswith("total:")] == ["total:ml"]
-    assert [row for row in await service.parts.services.queries.quotas(user("bob")) if "total" in row.subject] == []
+    assert [row for row in await service.platform.insight.queries.quotas(user("bob")) if "total" in row.subject] == []

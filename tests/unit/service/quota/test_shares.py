@@ -80,7 +80,7 @@ async def test_a_rank_is_told_how_many_gpus_it_has(monkeypatch: pytest.MonkeyPat
     part = next(order for order in orders if order.task_id == 1)
     assert [len(gpus) for gpus in part.gpus] == [3, 3]
     assert (part.env["HAI_GPUS_PER_NODE"], part.env["PET_NPROC_PER_NODE"]) == ("3", "3")
-    await service.parts.services.submissions.stop(user("ann"), "1")
+    await service.platform.tasks.submissions.stop(user("ann"), "1")
     await service.submit("whole", "ann", 2)
     await service.step(300)
     whole = next(order for order in orders if order.task_id == 2)
@@ -137,7 +137,7 @@ async def test_a_part_of_a_node_counts_as_such_against_quota() -> None:
     tasks = [await service.submit(f"t{n}", "ann", gpus=2) for n in range(3)]
     await service.step(1)
     assert await service.states(*tasks) == ["running", "running", "queued"], "two halves of a node are its one node"
-    rows = await service.parts.services.queries.own_quota(Caller(name="ann"))
+    rows = await service.platform.insight.queries.own_quota(Caller(name="ann"))
     assert [row.used for row in rows if row.priority is Priority.NORMAL] == [1.0]
 
 
@@ -159,7 +159,7 @@ async def test_a_running_task_takes_a_level_over_within_what_is_left_of_it() -> 
     for number, level in enumerate((Priority.HIGH, Priority.NORMAL, Priority.NORMAL), 1):
         await service.submit(f"t{number}", "ann", gpus=2, priority=level)
     await service.step(1)
-    use = service.parts.services.submissions
+    use = service.platform.tasks.submissions
     await use.set_priority(user("ann"), "t2", Priority.HIGH)
     with pytest.raises(Conflict, match=r"1 of the 1 nodes .* task 3 runs on 2 GPUs on 1 node"):
         await use.set_priority(user("ann"), "t3", Priority.HIGH)
@@ -171,7 +171,7 @@ async def test_a_shared_node_shows_its_tasks_and_the_gpus_that_are_free() -> Non
     await service.submit("of-bob", "bob", gpus=1)
     await service.submit("of-cy", "cy")
     await service.step(1)
-    queries = service.parts.services.queries
+    queries = service.platform.insight.queries
     shared, whole = sorted(await queries.nodes(), key=lambda view: -len(view.holders))
     assert {(holder.task_id, holder.user, len(holder.gpus)) for holder in shared.holders} == {
         (1, "ann", 2),
@@ -180,9 +180,9 @@ async def test_a_shared_node_shows_its_tasks_and_the_gpus_that_are_free() -> Non
     assert (shared.gpus_free, shared.only) == (1, None)
     assert whole.only is not None
     assert (whole.gpus_free, whole.only.task_id, whole.only.user, whole.only.gpus) == (0, 3, "cy", ())
-    (group,) = (await queries.cluster()).groups
+    (group,) = (await queries.whole_cluster()).groups
     assert (group.nodes, group.held, group.free, group.unavailable) == (2, 2, 0, 0)
     assert (group.shared, group.gpus, group.gpus_free) == (1, 8, 1)
-    await service.parts.services.administration.mark_node(ADMIN, shared.node.name, NodeMark.CORDONED)
-    (group,) = (await queries.cluster()).groups
+    await service.platform.administration.mark_node(ADMIN, shared.node.name, NodeMark.CORDONED)
+    (group,) = (await queries.whole_cluster()).groups
     assert group.gpus_free == 0, "what is cordoned takes no new run"

@@ -20,7 +20,7 @@ async def service() -> Service:
 
 
 async def tell(service: Service, machine: str, glibc: str, *, run: str = "1.1", rank: int = 0) -> FoundMachine | None:
-    await service.parts.services.image_reports.take(RunId(run), rank, machine, glibc)
+    await service.platform.runs.images.take(RunId(run), rank, machine, glibc)
     async with service.store.read() as tx:
         return await tx.found_machines.of("hai-task:1")
 

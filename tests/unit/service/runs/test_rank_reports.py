@@ -36,7 +36,7 @@ async def service() -> Service:
 
 
 def use(service: Service) -> RankReports:
-    return service.parts.services.rank_reports
+    return service.platform.runs.reports
 
 
 async def report(service: Service, kind: str, rank: int = 0, run: RunId = RUN, **fields: Any) -> None:
@@ -49,7 +49,7 @@ async def told(service: Service, rank: int = 0, *, seen: int = 0) -> RunNotice |
 
 
 async def suspend(service: Service) -> None:
-    await service.parts.services.submissions.suspend(user("ann"), "1")
+    await service.platform.tasks.submissions.suspend(user("ann"), "1")
 
 
 # -- notices -------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ async def test_without_a_notice_there_is_none(service: Service) -> None:
 
 @pytest.mark.parametrize(("verb", "kind"), [("suspend", "suspend"), ("stop", "stop")])
 async def test_a_notice_says_what_for_and_until_when(service: Service, verb: str, kind: str) -> None:
-    await getattr(service.parts.services.submissions, verb)(user("ann"), "1")
+    await getattr(service.platform.tasks.submissions, verb)(user("ann"), "1")
     notice = await told(service)
     assert notice is not None
     assert (notice.kind, notice.notice.revision) == (kind, 1)
@@ -102,13 +102,13 @@ async def test_all_ranks_send_their_signals_at_one_moment(service: Service) -> N
 
 async def test_a_later_revision_and_a_single_rank_wait_for_no_moment(service: Service) -> None:
     await suspend(service)
-    await service.parts.services.submissions.stop(user("ann"), "1")
+    await service.platform.tasks.submissions.stop(user("ann"), "1")
     later = await told(service, seen=1)
     assert later is not None
     assert (later.kind, later.notice.revision, later.signal_at) == ("stop", 2, None)
     alone = await service.submit("alone", "ann", does=DEAF)
     await service.step(1)
-    await service.parts.services.submissions.suspend(user("ann"), str(alone))
+    await service.platform.tasks.submissions.suspend(user("ann"), str(alone))
     single, _ = await use(service).notice(RunId(f"{alone}.1"), 0, seen=0, wait=0)
     assert single is not None
     assert single.signal_at is None

@@ -53,7 +53,7 @@ async def check(service: Service) -> None:
 
 
 async def act(service: Service, action: tuple[object, ...]) -> None:  # noqa: C901  # a table of what may happen
-    use, admin = service.parts.services.submissions, service.parts.services.administration
+    use, admin = service.platform.tasks.submissions, service.platform.administration
     match action:
         case ("submit", str(who), int(nodes), level, Behaviour() as does):
             await service.submit("task", who, nodes, does, priority=level)
@@ -95,14 +95,14 @@ async def story(wanted: list[tuple[object, ...]]) -> list[Task]:
         await check(service)
     # Now all faults are repaired, and the service runs on.
     await service.step(6)
-    await service.parts.services.administration.unpause(ADMIN)
+    await service.platform.administration.unpause(ADMIN)
     for node in await service.cluster.nodes():
         service.cluster.faults.put_node(replace(node, ready=True))
-        await service.parts.services.administration.mark_node(ADMIN, node.name, NodeMark.NONE)
+        await service.platform.administration.mark_node(ADMIN, node.name, NodeMark.NONE)
     for number in range(1, submitted + 1):
         task = await service.task(TaskId(number))
         if not task.state.ended and task.held:
-            await service.parts.services.submissions.resume(ADMIN, str(number))
+            await service.platform.tasks.submissions.resume(ADMIN, str(number))
     for _ in range(400):
         await service.step(10, ticks=2)
         async with service.store.read() as tx:

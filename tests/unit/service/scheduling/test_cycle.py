@@ -48,7 +48,7 @@ async def test_an_urgent_task_interrupts_one_which_saves_and_is_resumed() -> Non
     urgent = await service.submit("urgent", "cy", 2, Behaviour(work=MINUTES), priority=Priority.VERY_HIGH)
     await service.step()
     assert sorted(await service.states(first, second)) == ["running", "suspending"]
-    assert service.parts.cycle.latest_plan.verdicts[urgent].kind is VerdictKind.DRAINING
+    assert service.loop.cycle.latest_plan.verdicts[urgent].kind is VerdictKind.DRAINING
     await service.step(5)
     assert await service.states(urgent) == ["running"]
     await service.step(60)
@@ -76,14 +76,14 @@ async def test_a_notice_is_rung_by_its_tick_though_the_cluster_answers_no_order(
         await service.clock.sleep(3600)
 
     monkeypatch.setattr(service.cluster, "kill", hangs)
-    launching = service.parts.cycle.launching
+    launching = service.loop.cycle.launching
     kills = [Kill(RunId(f"{number}.1")) for number in range(100, 100 + 2 * ENDS_AT_ONCE)]
     launching.hand_over(kills, {}, {}, since=launching.mark())
     await service.clock.settle()
     assert len(asked) == ENDS_AT_ONCE
     await service.submit("urgent", "bob", priority=Priority.HIGH)
     async with service.bus.listen(run_topic(RunId(f"{victim}.1"))) as ears:
-        assert await service.parts.cycle.decide()
+        assert await service.loop.cycle.decide()
         assert await ears.wait(0)
     await launching.abandon()
 
@@ -136,7 +136,7 @@ async def test_a_tick_that_dies_loses_no_rank_and_doubles_none(dies: str, monkey
 
     task = await service.submit("gang", "ann", 3, Behaviour(work=MINUTES))
     monkeypatch.setattr(service.cluster, "launch", broken)
-    await service.parts.cycle.tick()
+    await service.loop.cycle.tick()
     monkeypatch.undo()
     service.restart()
     await service.step(6)  # the lease of the dead loop runs out
@@ -156,9 +156,9 @@ async def test_a_tick_that_dies_before_the_commit_has_done_nothing(monkeypatch: 
     async def broken(*_: object) -> None:
         raise Died
 
-    monkeypatch.setattr(type(service.parts.cycle), "_write_targets", broken)
+    monkeypatch.setattr(type(service.loop.cycle), "_write_targets", broken)
     with pytest.raises(Died):
-        await service.parts.cycle.tick()
+        await service.loop.cycle.tick()
     monkeypatch.undo()
     assert await service.states(task) == ["queued"]
     assert service.cluster.record.launches == []
@@ -168,12 +168,12 @@ async def test_a_tick_that_dies_before_the_commit_has_done_nothing(monkeypatch: 
 
 async def test_only_the_holder_of_the_lease_schedules() -> None:
     service = await Service().open()
-    leader = service.parts.cycle
+    leader = service.loop.cycle
     service.restart()
-    assert await service.parts.cycle.tick() is False
+    assert await service.loop.cycle.tick() is False
     assert await leader.tick() is True
     await service.clock.advance(6)
-    assert await service.parts.cycle.tick() is True, "its lease has run out"
+    assert await service.loop.cycle.tick() is True, "its lease has run out"
 
 
 async def test_a_stop_between_the_decision_and_the_launch_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,8 +185,8 @@ async def test_a_stop_between_the_decision_and_the_launch_starts_nothing(monkeyp
 
     with monkeypatch.context() as patch:
         patch.setattr(Launching, "hand_over", nothing)
-        await service.parts.cycle.tick()
-        await service.parts.services.submissions.stop(user("ann"), str(task))
+        await service.loop.cycle.tick()
+        await service.platform.tasks.submissions.stop(user("ann"), str(task))
     await service.step()
     assert await service.states(task) == ["stopped"]
     assert service.cluster.record.launches == []
@@ -256,7 +256,7 @@ async def test_draining_a_node_moves_its_task() -> None:
     service = await Service(nodes=2).open()
     task = await service.submit("one", "ann")
     await service.step()
-    await service.parts.services.administration.mark_node(ADMIN, "node-1", NodeMark.DRAINING)
+    await service.platform.administration.mark_node(ADMIN, "node-1", NodeMark.DRAINING)
     await service.step()
     await service.step(1)
     moved = await service.task(task)
@@ -268,11 +268,11 @@ async def test_a_pause_empties_the_nodes_and_resuming_fills_them() -> None:
     service = await Service().open()
     tasks = [await service.submit(name, name) for name in ("ann", "bob")]
     await service.step()
-    await service.parts.services.administration.pause(ADMIN, grace=timedelta(seconds=5))
+    await service.platform.administration.pause(ADMIN, grace=timedelta(seconds=5))
     await service.step()
     await service.step(5)
     assert await service.states(*tasks) == ["suspended", "suspended"]
-    await service.parts.services.administration.unpause(ADMIN)
+    await service.platform.administration.unpause(ADMIN)
     await service.step()
     assert await service.states(*tasks) == ["running", "running"]
 
@@ -281,7 +281,7 @@ async def test_a_cluster_that_cannot_be_reached_is_said_and_survived() -> None:
     service = await Service().open()
     service.cluster.faults.down = True
     with pytest.raises(Temporary):
-        await service.parts.cycle.tick()
+        await service.loop.cycle.tick()
     service.cluster.faults.down = False
     task = await service.submit("one", "ann")
     await service.step()
@@ -290,7 +290,7 @@ async def test_a_cluster_that_cannot_be_reached_is_said_and_survived() -> None:
 
 async def test_hold_suspend_and_resume() -> None:
     service = await Service().open()
-    use = service.parts.services.submissions
+    use = service.platform.tasks.submissions
     task = await service.submit("one", "ann")
     await service.step()
     await use.hold(user("ann"), "one")
@@ -310,9 +310,9 @@ async def test_old_tasks_are_forgotten_with_their_logs() -> None:
     task = await service.submit("old", "ann", does=Behaviour(work=MINUTES))
     await service.step()
     await service.step(60)
-    assert await service.parts.housekeeping.sweep() == 0
+    assert await service.loop.housekeeping.sweep() == 0
     await service.clock.advance(31 * 86_400)
-    assert await service.parts.housekeeping.sweep() == 1
+    assert await service.loop.housekeeping.sweep() == 1
     with pytest.raises(LookupError):
         await service.task(task)
     with pytest.raises(LookupError):
@@ -328,12 +328,12 @@ async def test_an_hour_that_the_clock_is_put_forward_is_neither_served_nor_strik
     deaf = await service.submit("deaf", "bob", does=Behaviour(saves_in=None))
     await service.step()
     await service.step(60)
-    await service.parts.services.submissions.suspend(ADMIN, str(deaf))
+    await service.platform.tasks.submissions.suspend(ADMIN, str(deaf))
     await service.step(1)
     service.clock.put_forward(3600)
     await service.step(1)
     assert await service.states(limited, deaf) == ["running", "suspending"], "neither limit nor deadline has come"
-    view = service.parts.services.queries.view(await service.task(limited))
+    view = service.platform.insight.queries.view(await service.task(limited))
     assert timedelta(seconds=60) <= view.served <= timedelta(seconds=65)
     await service.step(30)
     assert await service.states(limited, deaf) == ["running", "suspended"], "the deadline came after all of its time"
@@ -359,7 +359,7 @@ async def test_a_jump_that_was_found_by_a_tick_that_failed_is_found_by_the_next(
     with monkeypatch.context() as patch:
         patch.setattr("hai_scheduler.service.scheduling.planner.plan", broken)
         with pytest.raises(Temporary):
-            await service.parts.cycle.tick()
+            await service.loop.cycle.tick()
     await service.step(1)
     assert await service.states(task) == ["running"]
 
@@ -392,7 +392,7 @@ async def test_a_task_that_starts_says_why_it_is_not_up() -> None:
     service.cluster.launch = full  # type: ignore[method-assign]
     await service.step()
     await service.step(1)
-    view = service.parts.services.queries.view(await service.task(task))
+    view = service.platform.insight.queries.view(await service.task(task))
     assert view.task.state is TaskState.STARTING
     why = f"Starting on node-1: rank 0 on node-1 waits: run {task}.1 cannot be started: No space left on device."
     assert view.message == why
@@ -421,7 +421,7 @@ async def test_a_watch_on_the_cluster_that_fails_is_begun_again_and_keeps_the_lo
         yield
 
     monkeypatch.setattr(type(service.cluster), "changes", changes)
-    cycle = service.parts.cycle
+    cycle = service.loop.cycle
     running = asyncio.create_task(cycle.run())
     await service.clock.advance(5)
     assert watches > 1

@@ -68,20 +68,20 @@ async def test_one_that_shows_something_else_is_looked_at(service: Service, monk
         return [stranger, *before[1:]]
 
     monkeypatch.setattr(service.cluster, "observe", shown)
-    await service.parts.cycle.tick()
+    await service.loop.cycle.tick()
     (aside,) = await service.events("runs.aside")
     assert [run["run"] for run in aside.data["runs"]] == [stranger.run_id]
 
 
 async def test_a_new_leader_finds_out_for_itself(service: Service, asked: list[Observation]) -> None:
-    service.parts.cycle.belonging.forget()
-    await service.parts.cycle.tick()
+    service.loop.cycle.belonging.forget()
+    await service.loop.cycle.tick()
     assert len(set(asked)) == TASKS
 
 
 async def test_one_that_is_not_settled_is_wanted_to_be_until_it_is(service: Service) -> None:
     before = list(await service.cluster.observe())
-    left = service.parts.cycle._left_behind
+    left = service.loop.cycle._left_behind
     assert list(left({seen.run_id: seen for seen in before}, ())) == []
     first = replace(before[0], unfinalized=True)
     for _ in range(2):

@@ -18,7 +18,7 @@ from unit.service.two_replicas import Pair
 
 
 async def listed(queries: Queries, task: TaskId) -> TaskView:
-    lists = TaskLists(store=queries.store, clock=queries.clock, latest_plan=queries.latest_plan, queries=queries)
+    lists = TaskLists(queries.world, queries)
     page = await lists.page(user("ann"), TaskFilter(), cursor=None, limit=10)
     return next(view for view in page.items if view.task.id == task)
 
@@ -34,23 +34,25 @@ async def summed_up(queries: Queries, task: TaskId) -> TaskView:
 @pytest.mark.parametrize("ask", [listed, shown, summed_up])
 async def test_why_a_task_waits_is_told_though_no_ring_was_heard(ask) -> None:
     pair = await Pair(nodes=2).open()
-    leader, follower = (replica.parts for replica in pair.replicas)
+    leader, follower = pair.replicas
     await submit(pair, 0, "holds", 2)
     waits = await submit(pair, 0, "waits", 2)
-    await leader.cycle.tick()
+    await leader.loop.cycle.tick()
     await pair.clock.advance(VIEW_BEARABLE + 1)
-    told = await ask(follower.services.queries, waits)
+    told = await ask(follower.platform.insight.queries, waits)
     assert told.verdict is not None
     assert told.verdict.kind is not VerdictKind.HELD
-    looks = follower.cycle.latest_plan.ticks
+    looks = follower.loop.cycle.latest_plan.ticks
     await pair.clock.advance(VIEW_BEARABLE - 1)
-    await ask(follower.services.queries, waits)
-    assert follower.cycle.latest_plan.ticks == looks, "those who only read do not make it look more often than that"
+    await ask(follower.platform.insight.queries, waits)
+    assert follower.loop.cycle.latest_plan.ticks == looks, (
+        "those who only read do not make it look more often than that"
+    )
 
 
 async def test_who_asks_for_the_cluster_is_told_of_it_as_it_is_now() -> None:
     pair = await Pair(nodes=1).open()
-    queries = pair.replicas[1].parts.services.queries
+    queries = pair.replicas[1].platform.insight.queries
     await pair.clock.advance(3)
     pair.cluster.faults.put_node(a_node("late"))
     await pair.clock.advance(3)
@@ -59,7 +61,7 @@ async def test_who_asks_for_the_cluster_is_told_of_it_as_it_is_now() -> None:
 
 async def test_a_follower_that_ends_in_a_look_has_given_back_what_it_reads_with(monkeypatch) -> None:
     pair = await Pair(nodes=1).open()
-    follower = pair.replicas[1].parts.follower
+    follower = pair.replicas[1].platform.follower
     held = asyncio.Event()
 
     async def look() -> bool:

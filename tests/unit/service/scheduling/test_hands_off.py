@@ -20,13 +20,13 @@ async def test_what_a_rank_reports_ends_its_run_at_the_next_tick(kind: str) -> N
     await service.step(1)
     assert await service.states(task) == ["running"]
     report = RunReport(kind=kind, at=service.clock.now(), all_ranks=True, seconds=0.0)  # type: ignore[arg-type]
-    await service.parts.services.rank_reports.report(RunId(f"{task}.1"), 0, report)
+    await service.platform.runs.reports.report(RunId(f"{task}.1"), 0, report)
     assert service.cluster.record.kills == []
     run = (await service.task(task)).run
     assert run is not None
     if kind == "done":
         assert run.killed_at is not None, "it is written, and that is all"
-    await service.parts.cycle.tick()
+    await service.loop.cycle.tick()
     assert service.cluster.record.kills == [RunId(f"{task}.1")]
 
 
@@ -35,9 +35,9 @@ async def test_a_task_without_grace_that_is_stopped_is_ended_by_the_next_tick() 
     long = Behaviour(work=timedelta(hours=1), saves_in=None)
     task = await service.submit("one", "ann", does=long, profile=Profile.KILL)
     await service.step(1)
-    await service.parts.services.submissions.stop(user("ann"), str(task))
+    await service.platform.tasks.submissions.stop(user("ann"), str(task))
     assert service.cluster.record.kills == []
-    await service.parts.cycle.tick()
+    await service.loop.cycle.tick()
     assert service.cluster.record.kills == [RunId(f"{task}.1")]
     await service.step(1)
     assert await service.states(task) == ["stopped"]

@@ -27,8 +27,8 @@ async def test_ended_tasks_make_room_the_oldest_first_with_their_history() -> No
     await submissions(service).stop(user("bob"), str(keeper))
     await flood(service, MIB - KIB, 15)
     newest = await service.submit("newest", "mallory")
-    assert await service.parts.housekeeping.sweep_users() == 5
-    assert await service.parts.housekeeping.sweep_users() == 0
+    assert await service.loop.housekeeping.sweep_users() == 5
+    assert await service.loop.housekeeping.sweep_users() == 0
     async with service.store.read() as tx:
         stored = await tx.storage.of_user("mallory")
         lines = {event.task_id for event in await tx.events.page(after=0, limit=1000)}
@@ -42,7 +42,7 @@ async def test_more_ended_tasks_than_are_kept_are_forgotten() -> None:
     service = await a_service(ended_per_user=50)
     await flood(service, 10, 80)
     await flood(service, 10, 20, "bob")
-    assert await service.parts.housekeeping.sweep_users() == 30
+    assert await service.loop.housekeeping.sweep_users() == 30
     assert (await ended(service), await ended(service, "bob")) == (50, 20)
 
 
@@ -53,7 +53,7 @@ async def test_a_run_that_is_forgotten_early_loses_its_log_too() -> None:
         await service.step()
         await submissions(service).stop(user("ann"), name)
         await service.step(30)
-    assert await service.parts.housekeeping.sweep_users() == 1
+    assert await service.loop.housekeeping.sweep_users() == 1
     with pytest.raises(LookupError):
         await service.cluster.read_log("1.1", 0, offset=0, limit=1)
     assert await service.cluster.read_log("2.1", 0, offset=0, limit=1)
@@ -61,7 +61,7 @@ async def test_a_run_that_is_forgotten_early_loses_its_log_too() -> None:
 
 async def test_the_loop_forgets_what_is_too_much_each_minute_and_what_is_old_each_hour() -> None:
     service = await a_service(ended_per_user=10, lines_per_task=100)
-    sweeping = asyncio.create_task(service.parts.housekeeping.run())
+    sweeping = asyncio.create_task(service.loop.housekeeping.run())
     await service.clock.settle()
     await flood(service, 10, 15)
     task = await service.submit("moody", "ann", hold=True)
@@ -102,9 +102,9 @@ async def test_ended_tasks_go_with_their_logs_when_they_are_old_and_others_stay(
     waits = await service.submit("waits", "ann", hold=True)
     await service.clock.advance(keep.total_seconds() - 60)
     young = await finished(service, "young")
-    assert await service.parts.housekeeping.sweep() == 0
+    assert await service.loop.housekeeping.sweep() == 0
     await service.clock.advance(120)
-    assert await service.parts.housekeeping.sweep() == 1
+    assert await service.loop.housekeeping.sweep() == 1
     assert await known(service) == [waits, young]
     with pytest.raises(LookupError):
         await service.cluster.read_log(RunId(f"{old}.1"), 0, offset=0, limit=1)
@@ -115,10 +115,10 @@ async def test_more_than_one_transaction_takes_are_all_deleted(monkeypatch: pyte
     monkeypatch.setattr(housekeeping_module, "BATCH", 1)
     service = await a_service(ended_per_user=3)
     tasks = [await finished(service, f"t{number}") for number in range(5)]
-    assert await service.parts.housekeeping.sweep_users() == 2
+    assert await service.loop.housekeeping.sweep_users() == 2
     assert await known(service) == tasks[2:]
     await service.clock.advance(service.settings.keep_ended.total_seconds() + 60)
-    assert await service.parts.housekeeping.sweep() == 3
+    assert await service.loop.housekeeping.sweep() == 3
     assert await known(service) == []
 
 
@@ -133,9 +133,9 @@ async def test_a_crash_between_log_and_task_leaves_the_task(monkeypatch: pytest.
     with monkeypatch.context() as patch:
         patch.setattr(service.cluster, "forget", crash)
         with pytest.raises(Temporary):
-            await service.parts.housekeeping.sweep()
+            await service.loop.housekeeping.sweep()
     assert await known(service) == [task]
-    assert await service.parts.housekeeping.sweep() == 1
+    assert await service.loop.housekeeping.sweep() == 1
 
 
 @pytest.mark.parametrize("sweep", ["sweep", "sweep_users"])
@@ -146,7 +146,7 @@ async def test_the_log_of_an_orphaned_run_of_that_id_is_not_ours_to_forget(sweep
     async with service.store.write() as tx:
         await write_orphans(tx, [orphan])
     await service.clock.advance(service.settings.keep_ended.total_seconds() + 60)
-    assert await getattr(service.parts.housekeeping, sweep)() == 1
+    assert await getattr(service.loop.housekeeping, sweep)() == 1
     assert await service.cluster.read_log(RunId(f"{task}.1"), 0, offset=0, limit=1)
 
 
@@ -162,7 +162,7 @@ async def test_q3_a_row_of_quota_goes_a_month_after_it_has_expired(days: float, 
         async with service.store.write() as tx:
             await tx.quotas.put(replace(row, expires_at=service.clock.now() + timedelta(days=-days)))
     await service.clock.advance(max(0, days) * 86_400)
-    assert await service.parts.housekeeping.sweep_quotas() == removed
+    assert await service.loop.housekeeping.sweep_quotas() == removed
     async with service.store.read() as tx:
         assert [one.subject for one in await tx.quotas.all() if one.subject == "user:ann"] == ["user:ann"] * (
             1 - removed
@@ -176,7 +176,7 @@ async def test_q3_a_row_of_quota_goes_a_month_after_it_has_expired(days: float, 
 async def test_rows_of_quota_without_an_end_stay() -> None:
     service = await a_service()
     await service.clock.advance(400 * 86_400)
-    assert await service.parts.housekeeping.sweep_quotas() == 0
+    assert await service.loop.housekeeping.sweep_quotas() == 0
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ async def test_o3_use_that_has_decayed_to_nothing_goes_after_a_day_at_the_earlie
     async with service.store.write() as tx:
         await tx.uses.put(a_use("ann", node_seconds=used, at=service.clock.now()))
     await service.clock.advance(hours * 3600)
-    assert await service.parts.housekeeping.sweep_uses() == removed
+    assert await service.loop.housekeeping.sweep_uses() == removed
     async with service.store.read() as tx:
         assert len(await tx.uses.all()) == 1 - removed
 
@@ -199,7 +199,7 @@ async def test_o3_use_that_has_decayed_to_nothing_goes_after_a_day_at_the_earlie
 async def test_who_does_not_lead_deletes_nothing_and_begins_when_it_leads() -> None:
     service = await a_service(ended_per_user=0)
     task = await finished(service, "t")
-    housekeeping = service.parts.housekeeping
+    housekeeping = service.loop.housekeeping
     housekeeping.latest_plan.leading = False
     assert not housekeeping.leads()
     sweeping = asyncio.create_task(housekeeping.run())
@@ -222,7 +222,7 @@ async def test_a_sweep_that_fails_is_repeated(
 
     with monkeypatch.context() as patch:
         patch.setattr(service.cluster, "forget", away)
-        sweeping = asyncio.create_task(service.parts.housekeeping.run())
+        sweeping = asyncio.create_task(service.loop.housekeeping.run())
         await service.clock.advance(1)
         assert await known(service) == [task]
     assert "sweeping failed and will be repeated" in caplog.text
@@ -254,7 +254,7 @@ async def test_packing_gives_way_between_chunks() -> None:
     service = await a_service()
     await with_hours(service, 5)
     assert await packed(service) == 0
-    packing = asyncio.create_task(service.parts.housekeeping.pack_series())
+    packing = asyncio.create_task(service.loop.housekeeping.pack_series())
     for hours in (2, 4):
         await service.clock.settle()
         assert (await packed(service), packing.done()) == (hours, False)
@@ -263,13 +263,13 @@ async def test_packing_gives_way_between_chunks() -> None:
         await service.clock.advance(housekeeping_module.PACK_PAUSE_S * 0.1)
     assert (await packed(service), packing.done()) == (5, True)
     assert await packing == 5
-    assert await service.parts.housekeeping.pack_series() == 0, "there is nothing left"
+    assert await service.loop.housekeeping.pack_series() == 0, "there is nothing left"
 
 
 async def test_who_does_not_lead_packs_nothing_and_who_loses_it_stops() -> None:
     service = await a_service()
     await with_hours(service, 5)
-    housekeeping = service.parts.housekeeping
+    housekeeping = service.loop.housekeeping
     housekeeping.latest_plan.leading = False
     assert (await housekeeping.pack_series(), await packed(service)) == (0, 0)
     housekeeping.latest_plan.leading = True
@@ -285,14 +285,14 @@ async def test_an_hour_that_goes_on_is_not_packed() -> None:
     service = await a_service()
     await service.clock.advance(1800)
     await with_hours(service, 2)
-    assert await service.clock.run(service.parts.housekeeping.pack_series()) == 2
+    assert await service.clock.run(service.loop.housekeeping.pack_series()) == 2
     await service.clock.advance(1800)
-    assert await service.clock.run(service.parts.housekeeping.pack_series()) == 1
+    assert await service.clock.run(service.loop.housekeeping.pack_series()) == 1
 
 
 async def test_the_loop_packs_each_minute() -> None:
     service = await a_service()
-    sweeping = asyncio.create_task(service.parts.housekeeping.run())
+    sweeping = asyncio.create_task(service.loop.housekeeping.run())
     await service.clock.settle()
     await with_hours(service, 3)
     await service.clock.advance(59)
@@ -311,6 +311,6 @@ async def test_a_task_that_is_forgotten_takes_its_metrics_with_it(sweep: str) ->
         await service.clock.advance(service.settings.keep_ended.total_seconds() + 60)
     young = await finished(service, "young")
     await with_hours(service, 1, RunId(f"{young}.1"))
-    assert await getattr(service.parts.housekeeping, sweep)() == 1
+    assert await getattr(service.loop.housekeeping, sweep)() == 1
     found = [await service.store.series.read(RunId(f"{n}.1"), since=0, until=2**40, step=10) for n in (old, young)]
     assert [list(ranks) for ranks in found] == [[], [0]]

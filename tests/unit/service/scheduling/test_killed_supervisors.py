@@ -29,7 +29,7 @@ async def test_h4_a_task_that_kills_its_supervisor_waits_longer_each_time_and_fa
         assert (broken.failed_starts, broken.run.number) == (number, number)
         await service.step(wait - 1)
         assert (await service.task(task)).state is TaskState.SUSPENDED, "it waits for its back-off"
-        verdict = (await service.parts.services.queries.summary(user("mallory"), str(task))).verdict
+        verdict = (await service.platform.insight.queries.summary(user("mallory"), str(task))).verdict
         assert verdict.data["starts"] == number
         assert "was killed" in verdict.data["broken"]
         await service.step(1)
@@ -65,7 +65,7 @@ async def test_h4_a_run_that_leaves_well_in_between_begins_a_new_row() -> None:
     await service.step()
     await kill_supervisor(service, task)
     await service.step(15)
-    await service.parts.services.submissions.suspend(user("mallory"), str(task))
+    await service.platform.tasks.submissions.suspend(user("mallory"), str(task))
     await service.step(1)
     left = await service.task(task)
     assert (left.state, left.failed_starts) == (TaskState.SUSPENDED, 0)

@@ -36,7 +36,7 @@ async def test_a_live_run_is_counted_each_hour_and_cut_at_midnight() -> None:
     lines = await ask(service, by=(By.DAY,))
     assert [line.sums.node_us // HOUR_US for line in lines] == [2 * 16, 2]
     service.restart()
-    await service.parts.cycle.tick()
+    await service.loop.cycle.tick()
     assert await count(service) == 0
     await check_ledger(service.store)
 
@@ -103,7 +103,7 @@ async def _happens(service: Service, what: tuple[object, ...]) -> None:
         case ("submit", int(nodes), gpus, Behaviour() as does):
             await service.submit("task", "ann" if nodes > 1 else "bob", nodes, does, gpus=gpus)
         case (("stop" | "suspend" | "resume") as verb, int(number)):
-            await getattr(service.parts.services.submissions, str(verb))(ADMIN, str(number))
+            await getattr(service.platform.tasks.submissions, str(verb))(ADMIN, str(number))
         case ("time", int(seconds)):
             await service.step(seconds)
         case ("clock", int(seconds)):
@@ -115,7 +115,7 @@ async def _happens(service: Service, what: tuple[object, ...]) -> None:
             await count(service)
         case _:
             service.restart()
-            await service.parts.cycle.tick()
+            await service.loop.cycle.tick()
 
 
 async def _story(wanted: list[tuple[object, ...]], cuts: list[int]) -> None:

@@ -36,7 +36,7 @@ async def test_ticks_keep_the_time_of_a_change_and_who_has_marked() -> None:
     service = await Service(nodes=2).open()
     begin = service.clock.now()
     await service.step(30)
-    await service.parts.services.administration.mark_node(ADMIN, "node-1", NodeMark.CORDONED)
+    await service.platform.administration.mark_node(ADMIN, "node-1", NodeMark.CORDONED)
     marked = service.clock.now()
     await service.step(30)
     async with service.store.read() as tx:

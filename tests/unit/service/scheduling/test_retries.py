@@ -15,7 +15,7 @@ FAILS = Behaviour(work=timedelta(seconds=5), exit_code=3)
 
 async def ends_told(service: Service, task_id: TaskId) -> list[dict[str, object]]:
     """The data of the history's events for each end of a run."""
-    events = await service.parts.services.queries.events(user("ann"), str(task_id), after=0, limit=500)
+    events = await service.platform.insight.queries.events(user("ann"), str(task_id), after=0, limit=500)
     return [dict(event.data) for event in events if event.kind == "task.state" and "left" in event.data]
 
 

@@ -86,12 +86,12 @@ async def test_use_that_has_decayed_to_nothing_is_forgotten_a_day_after_it_last_
         for row in rows:
             await tx.uses.put(row)
     await service.clock.advance(24 * 3600 - 1)
-    assert await service.parts.housekeeping.sweep_uses() == 0
+    assert await service.loop.housekeeping.sweep_uses() == 0
     await service.clock.advance(1)
-    assert await service.parts.housekeeping.sweep_uses() == 1
+    assert await service.loop.housekeeping.sweep_uses() == 1
     assert [use.user for use in await uses(service)] == ["ben", "cy", "di"], "they count for something or are younger"
     await service.clock.advance(1)
-    assert await service.parts.housekeeping.sweep_uses() == 3
+    assert await service.loop.housekeeping.sweep_uses() == 3
     assert await uses(service) == []
 
 
@@ -123,9 +123,9 @@ async def test_a_tick_that_dies_adds_nothing_twice(monkeypatch: pytest.MonkeyPat
         raise RuntimeError
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(service.parts.cycle), "_write_targets", broken)
+        patch.setattr(type(service.loop.cycle), "_write_targets", broken)
         with pytest.raises(RuntimeError):
-            await service.parts.cycle.tick()
+            await service.loop.cycle.tick()
     assert await uses(service) == []
     await service.step()
     (use,) = await uses(service)
@@ -161,7 +161,7 @@ async def test_a_run_that_was_told_to_leave_is_no_strike() -> None:
     service = await Service().open()
     task = await service.submit("ann", "ann", does=Behaviour(saves_in=None))
     await service.step()
-    await service.parts.services.submissions.suspend(user("ann"), str(task))
+    await service.platform.tasks.submissions.suspend(user("ann"), str(task))
     service.cluster.faults.lose_rank((await service.task(task)).run_id(1), 0)
     await service.step(1)
     assert await service.states(task) == ["suspended"]
@@ -184,8 +184,8 @@ async def bad_node(service: Service) -> None:
     for name in ("a", "b", "c"):
         task = await service.submit(name, name, 1, replace(BROKEN))
         for _ in range(3):
-            await service.parts.cycle.tick()
-        await service.parts.services.submissions.stop(user(name), str(task))
+            await service.loop.cycle.tick()
+        await service.platform.tasks.submissions.stop(user(name), str(task))
 
 
 async def test_a_node_on_which_runs_keep_failing_is_quarantined_and_told() -> None:
@@ -201,7 +201,7 @@ async def test_a_node_on_which_runs_keep_failing_is_quarantined_and_told() -> No
     waiting = await service.submit("next", "ann")
     await service.step()
     assert await service.states(waiting) == ["queued"]
-    views = await service.parts.services.queries.nodes()
+    views = await service.platform.insight.queries.nodes()
     assert [view.node.mark for view in views if view.node.name == node] == [NodeMark.QUARANTINED]
 
 
@@ -211,9 +211,9 @@ async def test_to_uncordon_a_node_is_to_forget_its_strikes() -> None:
     await service.step()
     await bad_node(service)
     (node,) = await marks(service)
-    await service.parts.services.administration.mark_node(ADMIN, node, NodeMark.CORDONED)
+    await service.platform.administration.mark_node(ADMIN, node, NodeMark.CORDONED)
     assert len(await strikes(service)) >= 3
-    await service.parts.services.administration.mark_node(ADMIN, node, NodeMark.NONE)
+    await service.platform.administration.mark_node(ADMIN, node, NodeMark.NONE)
     assert [name for name, _ in await strikes(service) if name == node] == []
     task = await service.submit("next", "ann")
     await service.step()
@@ -232,7 +232,7 @@ async def test_gpus_of_a_group_are_those_of_its_largest_node_even_when_all_are_g
     for name in ("node-1", "node-2"):
         service.cluster.faults.remove_node(name)
     for _ in range(2):
-        await service.parts.cycle.tick()
+        await service.loop.cycle.tick()
     (use,) = await uses(service)
     assert use.node_seconds == pytest.approx(15, rel=0.05)
 
@@ -253,7 +253,7 @@ async def test_an_alarm_is_raised_once_when_a_task_rotates_as_often_as_it_may() 
     assert (event.user, event.actor) == ("ann", SCHEDULER)
     assert "told to leave for equals 2 times within an hour" in event.data["message"]
     assert first.rotations[-1] == event.at
-    assert service.parts.cycle.latest_plan.rotation_alarms == 2
+    assert service.loop.cycle.latest_plan.rotation_alarms == 2
     for _ in range(60 * 3):
         await service.step(61, ticks=2)
     again = [event.at for event in await service.events("task.alarm") if event.task_id == tasks[0]]
@@ -265,9 +265,9 @@ async def test_leaving_for_other_reasons_raises_no_alarm() -> None:
     task = await service.submit("ann", "ann")
     await service.step()
     for _ in range(3):
-        await service.parts.services.submissions.suspend(user("ann"), str(task))
+        await service.platform.tasks.submissions.suspend(user("ann"), str(task))
         await service.step(10)
-        await service.parts.services.submissions.resume(user("ann"), str(task))
+        await service.platform.tasks.submissions.resume(user("ann"), str(task))
         await service.step(10)
     assert (await service.task(task)).suspensions == 3
     assert (await service.task(task)).reason is not Reason.TURN_OVER

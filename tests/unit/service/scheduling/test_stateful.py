@@ -183,12 +183,12 @@ class ServiceMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.submitted)
     @rule(verb=st.sampled_from(["stop", "suspend", "hold", "resume", "resume"]), number=numbers)
     def ask(self, verb: str, number: int) -> None:
-        self.do(getattr(self.service.parts.services.submissions, verb)(ADMIN, str(self._one(number))))
+        self.do(getattr(self.service.platform.tasks.submissions, verb)(ADMIN, str(self._one(number))))
 
     @precondition(lambda self: self.submitted)
     @rule(number=numbers, level=st.sampled_from(LEVELS))
     def change_priority(self, number: int, level: Priority | None) -> None:
-        self.do(self.service.parts.services.submissions.set_priority(ADMIN, str(self._one(number)), level))
+        self.do(self.service.platform.tasks.submissions.set_priority(ADMIN, str(self._one(number)), level))
 
     def _one(self, number: int) -> TaskId:
         return self.submitted[number % len(self.submitted)]
@@ -202,19 +202,19 @@ class ServiceMachine(RuleBasedStateMachine):
     )
     def change_quota(self, subject: str, level: Priority, limit: int | None) -> None:
         row = Quota(subject=subject, group="training", priority=level, limit=limit)
-        self.do(self.service.parts.services.administration.put_quota(ADMIN, row))
+        self.do(self.service.platform.administration.put_quota(ADMIN, row))
 
     @rule(values=st.sampled_from(POLICIES))
     def change_policy(self, values: dict[str, object]) -> None:
-        self.do(self.service.parts.services.policy.change(ADMIN, None, values, ()))
+        self.do(self.service.platform.policy.change(ADMIN, None, values, ()))
 
     @rule(node=st.sampled_from(NODES), mark=st.sampled_from([NodeMark.NONE, NodeMark.NONE, NodeMark.DRAINING]))
     def mark(self, node: str, mark: NodeMark) -> None:
-        self.do(self.service.parts.services.administration.mark_node(ADMIN, node, mark))
+        self.do(self.service.platform.administration.mark_node(ADMIN, node, mark))
 
     @rule(verb=st.sampled_from(["pause", "unpause", "unpause"]))
     def pause(self, verb: str) -> None:
-        self.do(getattr(self.service.parts.services.administration, verb)(ADMIN))
+        self.do(getattr(self.service.platform.administration, verb)(ADMIN))
 
     # -- trouble ----------------------------------------------------------------------------------
 
@@ -281,7 +281,7 @@ class ServiceMachine(RuleBasedStateMachine):
     async def _tick(self) -> bool:
         """Tick, and check that started tasks are within quota (Q1, Q2); returns whether the service leads."""
         before = {task.id: task.run.number if task.run else 0 for task in await self._tasks()}
-        leading = await self.service.parts.cycle.tick()
+        leading = await self.service.loop.cycle.tick()
         after = await self._tasks()
         begun = [task for task in after if task.run is not None and task.run.number > before.get(task.id, 0)]
         await self._check_quota(after, begun)
@@ -334,7 +334,7 @@ class ServiceMachine(RuleBasedStateMachine):
     def who_waits_is_told_why(self) -> None:
         if self.settled:
             waiting = {task.id for task in self.runner.run(self._tasks()) if task.state.waiting}
-            verdicts = self.service.parts.cycle.latest_plan.verdicts
+            verdicts = self.service.loop.cycle.latest_plan.verdicts
             assert set(verdicts) == waiting
             assert all(verdicts[task_id].kind for task_id in waiting)
 
@@ -350,23 +350,23 @@ class ServiceMachine(RuleBasedStateMachine):
             self.runner.close()
 
     async def _end(self) -> None:
-        service, services = self.service, self.service.parts.services
+        service, platform = self.service, self.service.platform
         await self._settle(20)  # by then the lease of a dead process is over
-        await services.administration.unpause(ADMIN)
+        await platform.administration.unpause(ADMIN)
         for level in Priority:
             for subject in SUBJECTS:
                 row = Quota(subject=subject, group="training", priority=level, limit=None)
-                await services.administration.put_quota(ADMIN, row)
+                await platform.administration.put_quota(ADMIN, row)
         for name in NODES:
             await self._mend(name)
-            await services.administration.mark_node(ADMIN, name, NodeMark.NONE)
-        await services.policy.change(ADMIN, None, {"quarantine_share": 0.0, "slice": "60s", "min_run": "30s"}, ())
-        await services.policy.change(
+            await platform.administration.mark_node(ADMIN, name, NodeMark.NONE)
+        await platform.policy.change(ADMIN, None, {"quarantine_share": 0.0, "slice": "60s", "min_run": "30s"}, ())
+        await platform.policy.change(
             ADMIN, None, {"max_cross_zone": 3, "max_rotations": 16, "min_run_per_switch": 0}, ()
         )
         for task in await self._tasks():
             if task.held and not task.state.ended:
-                await services.submissions.resume(ADMIN, str(task.id))
+                await platform.tasks.submissions.resume(ADMIN, str(task.id))
         for _ in range(300):
             if all(task.state.ended for task in await self._tasks()):
                 break
@@ -375,7 +375,7 @@ class ServiceMachine(RuleBasedStateMachine):
             await self._tick()
         for task in await self._tasks():
             unlucky = len(task.avoid) > len(NODES) - task.nodes
-            why = service.parts.cycle.latest_plan.verdicts.get(task.id)
+            why = service.loop.cycle.latest_plan.verdicts.get(task.id)
             assert task.state.ended or unlucky, f"task {task.id} is {task.state.value}: {why}, {task}"
             assert task.state is not TaskState.SUCCEEDED or task.reason is not None
         await self._settle(60)

@@ -32,9 +32,9 @@ WORK = timedelta(seconds=60)
 
 
 async def submit(pair: Pair, which: int, name: str, nodes: int = 1, does: Behaviour | None = None) -> TaskId:
-    services = pair.replicas[which].parts.services
+    platform = pair.replicas[which].platform
     made = Submission(name=name, command=("train",), cwd="/", nodes=nodes, priority=Priority.NORMAL)
-    task = await services.submissions.submit(user("ann"), made)
+    task = await platform.tasks.submissions.submit(user("ann"), made)
     pair.cluster.jobs.script(task.id, does or Behaviour(work=WORK))
     return task.id
 
@@ -49,58 +49,58 @@ async def state(pair: Pair, task: TaskId) -> TaskState:
 
 async def test_the_follower_sees_what_the_leader_sees_and_writes_nothing() -> None:
     pair = await Pair(nodes=2).open()
-    leader, follower = (replica.parts for replica in pair.replicas)
+    leader, follower = pair.replicas
     await submit(pair, 1, "holds", 2)
     waits = await submit(pair, 1, "waits", 2)
     for _ in range(3):
-        await leader.cycle.tick()
+        await leader.loop.cycle.tick()
     before = pair.store._state
-    assert await follower.cycle.tick() is False
-    assert await follower.follower.look()
+    assert await follower.loop.cycle.tick() is False
+    assert await follower.platform.follower.look()
     assert pair.store._state is before
-    mine, its = follower.cycle.latest_plan, leader.cycle.latest_plan
+    mine, its = follower.loop.cycle.latest_plan, leader.loop.cycle.latest_plan
     assert mine.verdicts == its.verdicts
     assert mine.nodes == its.nodes
     assert mine.snapshot == its.snapshot
     assert (mine.leading, its.leading) == (False, True)
-    told = [await parts.services.explanations.explain(user("ann"), str(waits)) for parts in (leader, follower)]
+    told = [await one.platform.insight.explanations.explain(user("ann"), str(waits)) for one in (leader, follower)]
     assert told[0] == told[1]
     assert told[0].what_if
 
 
 async def test_a_leader_does_not_look_as_a_follower_does() -> None:
     pair = await Pair().open()
-    leader = pair.replicas[0].parts
-    ticks = leader.cycle.latest_plan.ticks
-    assert await leader.follower.look() is False
-    assert leader.cycle.latest_plan.ticks == ticks
+    leader = pair.replicas[0]
+    ticks = leader.loop.cycle.latest_plan.ticks
+    assert await leader.platform.follower.look() is False
+    assert leader.loop.cycle.latest_plan.ticks == ticks
 
 
 async def test_the_followers_loop_looks_when_it_hears_of_something_or_is_asked() -> None:
     pair = await Pair().open()
-    leader, follower = (replica.parts for replica in pair.replicas)
-    looking = asyncio.create_task(follower.follower.run())
+    leader, follower = pair.replicas
+    looking = asyncio.create_task(follower.platform.follower.run())
     await pair.clock.settle()
     task = await submit(pair, 0, "one")
-    await leader.cycle.tick()
+    await leader.loop.cycle.tick()
     await pair.clock.advance(0.6)
-    seen = follower.cycle.latest_plan.snapshot
+    seen = follower.loop.cycle.latest_plan.snapshot
     assert seen is not None
     assert [one.id for one in seen.tasks] == [task]
-    looks = follower.cycle.latest_plan.ticks
+    looks = follower.loop.cycle.latest_plan.ticks
     await pair.clock.advance(60)
-    assert follower.cycle.latest_plan.ticks == looks, "no ring and no request has come"
+    assert follower.loop.cycle.latest_plan.ticks == looks, "no ring and no request has come"
     pair.cluster.faults.down = True
-    await follower.follower.asked()
-    assert follower.cycle.latest_plan.trouble == "the cluster cannot be reached"
-    assert follower.cycle.latest_plan.blind
+    await follower.platform.follower.asked()
+    assert follower.loop.cycle.latest_plan.trouble == "the cluster cannot be reached"
+    assert follower.loop.cycle.latest_plan.blind
     await pair.bus.ring(TICK)
     await pair.clock.advance(6)
     pair.cluster.faults.down = False
     await pair.clock.advance(6)
-    assert follower.cycle.latest_plan.trouble is None, "a look that failed is repeated"
-    assert not follower.cycle.latest_plan.blind
-    assert follower.cycle.latest_plan.ticks == looks + 1
+    assert follower.loop.cycle.latest_plan.trouble is None, "a look that failed is repeated"
+    assert not follower.loop.cycle.latest_plan.blind
+    assert follower.loop.cycle.latest_plan.ticks == looks + 1
     looking.cancel()
     await asyncio.gather(looking, return_exceptions=True)
 
@@ -111,7 +111,7 @@ async def test_only_the_leader_forgets_what_is_old() -> None:
     for _ in range(3):
         await pair.replicas[0].tick()
     await pair.clock.advance(31 * 86_400)
-    sweeping = asyncio.create_task(pair.replicas[1].parts.housekeeping.run())
+    sweeping = asyncio.create_task(pair.replicas[1].loop.housekeeping.run())
     await pair.clock.advance(4000)
     assert await state(pair, task) is TaskState.SUCCEEDED
     assert await pair.replicas[1].tick()
@@ -133,8 +133,8 @@ async def test_the_other_leads_when_the_lease_has_run_out_and_at_once_when_it_is
     await pair.clock.advance(0.2)
     assert await second.tick() is True
     assert await first.tick() is False
-    assert first.parts.cycle.latest_plan.leading is False
-    await second.parts.cycle.leadership.release()
+    assert first.loop.cycle.latest_plan.leading is False
+    await second.loop.cycle.leadership.release()
     assert await first.tick() is True
 
 
@@ -152,7 +152,7 @@ async def test_clocks_that_disagree_neither_keep_a_dead_leader_nor_make_leaders_
     for _ in range(7):
         await pair.clock.advance(1)
         await other.tick()
-    assert other.parts.cycle.latest_plan.leading, "the leader has died"
+    assert other.loop.cycle.latest_plan.leading, "the leader has died"
 
 
 async def test_an_extension_that_did_not_go_through_counts_for_nothing() -> None:
@@ -169,7 +169,7 @@ async def test_an_extension_that_did_not_go_through_counts_for_nothing() -> None
 
 async def test_a_replica_that_has_lost_the_lease_learns_it_at_its_next_transaction() -> None:
     pair = await Pair().open()
-    first, second = (replica.parts.cycle.leadership for replica in pair.replicas)
+    first, second = (replica.loop.cycle.leadership for replica in pair.replicas)
     await pair.clock.advance(6)
     assert await second.seek()
     assert await first.seek(), "as far as it knows"
@@ -183,7 +183,7 @@ async def test_the_lease_runs_out_if_it_cannot_be_given_up() -> None:
     pair = await Pair().open()
     first, second = pair.replicas
     first.store.failures = ["before"]
-    await first.parts.cycle.leadership.release()
+    await first.loop.cycle.leadership.release()
     assert await second.tick() is False
     await pair.clock.advance(6)
     assert await second.tick() is True
@@ -202,11 +202,11 @@ async def test_an_observation_from_before_another_led_ends_no_run() -> None:
     for _ in range(3):
         await second.tick()
     assert await state(pair, task) is TaskState.RUNNING
-    await second.parts.cycle.leadership.release()
+    await second.loop.cycle.leadership.release()
     await first.go_on()
     for _ in range(3):
         await first.tick()
-    assert first.parts.cycle.latest_plan.leading
+    assert first.loop.cycle.latest_plan.leading
     assert await state(pair, task) is TaskState.RUNNING
     assert pair.cluster.record.kills == []
 
@@ -219,7 +219,7 @@ async def test_a_notice_that_was_not_rung_is_rung_by_the_next_leader_until_it_wa
         await first.tick()
     pair.cluster.notices = None  # the rank has not heard of it yet
     async with pair.bus.listen(run_topic(f"{task}.1")) as ears:
-        await pair.replicas[0].parts.services.submissions.stop(ADMIN, str(task))
+        await pair.replicas[0].platform.tasks.submissions.stop(ADMIN, str(task))
         assert await ears.wait(0)
         # That ring was lost, and the leader is dead.
         await pair.restart(0)
@@ -236,7 +236,7 @@ async def test_a_kill_that_was_decided_by_one_leader_is_carried_out_by_the_next(
     task = await submit(pair, 0, "deaf", does=Behaviour(work=timedelta(hours=1), saves_in=None))
     for _ in range(3):
         await first.tick()
-    await first.parts.services.submissions.stop(ADMIN, str(task))
+    await first.platform.tasks.submissions.stop(ADMIN, str(task))
     await pair.clock.advance(21)
 
     def nothing(*_: object, **__: object) -> None:
@@ -265,7 +265,7 @@ async def test_a_leader_that_was_paused_before_its_launch_starts_nothing_beside_
     first, second = pair.replicas
     early = await submit(pair, 0, "early", does=Behaviour(work=timedelta(hours=1)))
     await first.tick_and_pause(places)
-    await pair.replicas[1].parts.services.submissions.stop(ADMIN, str(early))
+    await pair.replicas[1].platform.tasks.submissions.stop(ADMIN, str(early))
     later = await submit(pair, 1, "later", does=Behaviour(work=timedelta(hours=1)))
     for _ in range(8):
         await pair.clock.advance(30)
@@ -285,14 +285,14 @@ async def test_a_run_that_was_to_be_ended_and_is_not_seen_is_not_over_before_the
     task = await submit(pair, 0, "one", does=Behaviour(work=timedelta(hours=1)))
     await first.tick_and_pause(6)  # the leader has committed the start of the run, and has not launched it
     assert pair.cluster.record.launches == []
-    await second.parts.services.submissions.stop(ADMIN, str(task))
+    await second.platform.tasks.submissions.stop(ADMIN, str(task))
     await pair.clock.advance(200)
 
     async def away(_: RunId) -> None:
         raise Temporary("the API server is away")
 
     with monkeypatch.context() as patch:
-        patch.setattr(second.parts.cycle.cluster, "kill", away)
+        patch.setattr(second.loop.cycle.cluster, "kill", away)
         for _ in range(4):
             await second.tick()
         assert await state(pair, task) is TaskState.STOPPING, "what was ordered may still come"
@@ -344,7 +344,7 @@ async def test_an_end_that_cannot_be_settled_now_is_settled_later(monkeypatch: p
     with monkeypatch.context() as patch:
         patch.setattr(pair.cluster, "finalize", away)
         await leader.tick()
-    assert leader.parts.cycle.latest_plan.trouble == "the API server is away"
+    assert leader.loop.cycle.latest_plan.trouble == "the API server is away"
     await leader.tick()
     assert pair.cluster.record.finalized == [f"{task}.1"]
     assert await state(pair, task) is TaskState.SUCCEEDED
@@ -387,7 +387,7 @@ async def act(pair: Pair, action: tuple[object, ...]) -> None:  # noqa: C901  # 
         case ("submit", int(number), int(nodes), Behaviour() as does):
             await submit(pair, number, "task", nodes, does)
         case (("stop" | "suspend" | "resume") as verb, int(number), int(task)):
-            await getattr(pair.replicas[number].parts.services.submissions, str(verb))(ADMIN, str(task))
+            await getattr(pair.replicas[number].platform.tasks.submissions, str(verb))(ADMIN, str(task))
         case ("tick", int(number)):
             await pair.replicas[number].tick()
         case ("pause", int(number), int(places)):
@@ -396,9 +396,9 @@ async def act(pair: Pair, action: tuple[object, ...]) -> None:  # noqa: C901  # 
             await pair.replicas[number].tick_and_pause(places)
             await pair.restart(number)
         case ("look", int(number)):
-            await pair.replicas[number].parts.follower.look()
+            await pair.replicas[number].platform.follower.look()
         case ("release", int(number)):
-            await pair.replicas[number].parts.cycle.leadership.release()
+            await pair.replicas[number].loop.cycle.leadership.release()
         case ("fail", int(number), str(kind)):
             pair.replicas[number].store.failures = [kind]
         case _:
@@ -430,7 +430,7 @@ async def story(wanted: list[tuple[object, ...]]) -> None:
         await check(pair)
     for task in await pair.tasks():
         if task.held:
-            await pair.replicas[0].parts.services.submissions.resume(ADMIN, str(task.id))
+            await pair.replicas[0].platform.tasks.submissions.resume(ADMIN, str(task.id))
     for _ in range(200):
         await pair.clock.advance(10)
         for number in (0, 1, 0):

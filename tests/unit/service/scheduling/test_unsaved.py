@@ -27,7 +27,7 @@ async def interrupted(service: Service, task: TaskId, times: int) -> None:
         urgent = await service.submit(f"urgent-{number}", "carol", priority=Priority.HIGH)
         await service.step()
         await service.step(5)
-        await service.parts.services.submissions.stop(user("carol"), str(urgent))
+        await service.platform.tasks.submissions.stop(user("carol"), str(urgent))
         await service.step(5)
     assert (await service.task(task)).suspensions == times
 
@@ -37,11 +37,11 @@ async def test_p8_after_two_interruptions_without_a_checkpoint_its_user_is_told_
     task = await service.submit("careless", "ann", does=CARELESS)
     await service.step(5)
     await interrupted(service, task, 1)
-    story = await service.parts.services.queries.task(user("ann"), str(task))
+    story = await service.platform.insight.queries.task(user("ann"), str(task))
     assert (story.hint, await service.events("task.alarm")) == (None, [])
     urgent = await service.submit("again", "carol", priority=Priority.HIGH)
     await service.step(5)
-    story = await service.parts.services.queries.task(user("ann"), str(task))
+    story = await service.platform.insight.queries.task(user("ann"), str(task))
     assert story.runs[-1].left is Left.UNKNOWN
     assert story.hint is not None
     assert "interrupted 2 times in a row" in story.hint
@@ -49,14 +49,14 @@ async def test_p8_after_two_interruptions_without_a_checkpoint_its_user_is_told_
     (alarm,) = await service.events("task.alarm")
     assert (alarm.user, alarm.task_id, alarm.data["kind"]) == ("ann", task, "unsaved")
     assert story.hint in alarm.data["message"]
-    assert service.parts.cycle.latest_plan.rotation_alarms == 0, "that is P7's"
-    await service.parts.services.submissions.stop(user("carol"), str(urgent))
+    assert service.loop.cycle.latest_plan.rotation_alarms == 0, "that is P7's"
+    await service.platform.tasks.submissions.stop(user("carol"), str(urgent))
     await service.step(5)
     third = await service.submit("third", "carol", priority=Priority.HIGH)
     await service.step(5)
     assert (await service.task(task)).unsaved == 3
     assert len(await service.events("task.alarm")) == 1
-    decisions = await service.parts.services.decisions.of_task(user("ann"), str(task), after=0, limit=100)
+    decisions = await service.platform.insight.decisions.of_task(user("ann"), str(task), after=0, limit=100)
     said = [one.sentence for one in decisions if "has left its nodes" in one.sentence]
     assert len(said) == 3
     assert all("by itself, and nothing shows that it saved when it was told" in one for one in said)
@@ -72,14 +72,14 @@ async def test_p8_it_then_leaves_for_no_equal_until_there_is_a_checkpoint() -> N
     waiting = await service.submit("waiting", "bob")
     await service.step(1000)
     assert await service.states(task, waiting) == ["running", "queued"]
-    view = await service.parts.services.queries.summary(user("bob"), str(waiting))
+    view = await service.platform.insight.queries.summary(user("bob"), str(waiting))
     assert view.verdict is not None
     assert view.verdict.kind is VerdictKind.CAPACITY
     assert f"Task {task} keeps its nodes until it saves" in view.message
     run = (await service.task(task)).run
     assert run is not None
     seen = RunReport(kind="saved", at=service.clock.now(), path="/w/out/last.ckpt", source=Source.SEEN)
-    await service.parts.services.rank_reports.report(RunId(run.id), 0, seen)
+    await service.platform.runs.reports.report(RunId(run.id), 0, seen)
     await service.step(1)
     assert (await service.task(task)).unsaved == 0
     assert await service.states(task, waiting) == ["suspended", "running"]

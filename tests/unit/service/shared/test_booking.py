@@ -38,7 +38,7 @@ async def test_a_run_is_in_the_ledger_from_its_start_with_what_was_known_then() 
     async with service.store.write() as tx:
         await tx.users.put(UserRecord(name="ann", groups=frozenset({"vision"})))
     await service.step(3600)
-    await service.parts.services.submissions.stop(user("ann"), str(task))
+    await service.platform.tasks.submissions.stop(user("ann"), str(task))
     await service.step(30)
     (row,) = await rows_of_run(service, f"{task}.1")
     assert row.facts.key.groups == ("ai", "nlp"), "the groups as they were when the run started"
@@ -109,7 +109,7 @@ async def test_a_deleted_task_leaves_its_rows_behind() -> None:
     await service.step(3600)
     before = await ask(service)
     await service.clock.advance(31 * 24 * 3600)
-    assert await service.parts.housekeeping.sweep() == 1
+    assert await service.loop.housekeeping.sweep() == 1
     assert await ask(service) == before
     assert await rows_of_run(service, f"{task}.1")
 
@@ -121,7 +121,7 @@ async def test_gpus_of_nodes_are_remembered_for_what_does_not_see_the_cluster() 
         await keep_gpus(tx, {"big": 16})
         assert await gpus_of(tx) == {"training": 8, "big": 16}
     before = service.store._state
-    await service.parts.cycle.tick()
+    await service.loop.cycle.tick()
     async with service.store.read() as tx:
         assert await tx.settings.get("ledger_gpus") == before.settings["ledger_gpus"]
 

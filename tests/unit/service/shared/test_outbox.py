@@ -60,7 +60,7 @@ async def test_nobody_is_told_what_they_have_switched_off(service: Service) -> N
 async def test_users_without_rules_are_told_by_the_default_ones_and_not_what_they_did(service: Service) -> None:
     stopped = await service.submit("stopped", "ann")
     await service.step(1)
-    await service.parts.services.submissions.stop(user("ann"), str(stopped))
+    await service.platform.tasks.submissions.stop(user("ann"), str(stopped))
     for _ in range(3):
         await service.step(5)
     await service.submit("failing", "ann", does=Behaviour(work=timedelta(seconds=5), exit_code=1))
@@ -80,7 +80,7 @@ async def test_a_change_that_is_not_committed_tells_nobody(service: Service, mon
     with monkeypatch.context() as broken:
         broken.setattr(TallyWriter, "write", fail)
         with pytest.raises(RuntimeError, match="went away"):
-            await service.parts.cycle.tick()
+            await service.loop.cycle.tick()
     assert await written(service) == []
     await service.step()
     assert [one.sentence for one in await written(service)] == ["task.failed"]

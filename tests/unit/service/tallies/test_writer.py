@@ -81,7 +81,7 @@ async def test_what_a_failed_tick_has_counted_is_counted_by_the_next_one_once() 
     for _ in range(3):
         await service.clock.advance(1)
         with pytest.raises(Temporary):
-            await service.parts.cycle.tick()
+            await service.loop.cycle.tick()
     service.store.write = commits  # type: ignore[method-assign]
     for _ in range(6):
         await service.step(5)
@@ -98,7 +98,7 @@ async def test_time_without_a_loop_counts_if_it_was_short(away: timedelta, count
     assert at is not None
     await service.clock.advance(away.total_seconds() - (service.clock.now() - at).total_seconds())
     service.restart()
-    await service.parts.cycle.tick()
+    await service.loop.cycle.tick()
     began = service.clock.now()
     await service.step(6)
     now = (await kept(service)).at
@@ -109,7 +109,7 @@ async def test_time_without_a_loop_counts_if_it_was_short(away: timedelta, count
 
 async def test_timings_of_the_process_are_taken_over_once() -> None:
     service = await Service(nodes=1).open()
-    service.parts.cycle.tallies.own.observe(CLUSTER, ("loop", "observe", "ok"), 0.01)
+    service.loop.cycle.world.timings.tallies.observe(CLUSTER, ("loop", "observe", "ok"), 0.01)
     for _ in range(4):
         await service.step(6)
     assert number(await kept(service), CLUSTER.name) == 1

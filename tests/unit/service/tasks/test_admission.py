@@ -32,7 +32,7 @@ async def a_service(**limits: int) -> Service:
 
 
 def submissions(service: Service) -> Submissions:
-    return service.parts.services.submissions
+    return service.platform.tasks.submissions
 
 
 def held(name: str, **more: object) -> Submission:
@@ -73,7 +73,9 @@ class Writes:
             self.count += 1
             return write()
 
-        monkeypatch.setattr(submissions(service).admission, "store", _Store(service, counted))
+        monkeypatch.setattr(
+            submissions(service).admission, "world", replace(service.platform.world, store=_Store(service, counted))
+        )
 
 
 class _Store:
@@ -208,7 +210,7 @@ async def test_all_are_told_when_the_database_is_away(monkeypatch: pytest.Monkey
         yield  # type: ignore[unreachable]
 
     broken = _Store(service, away)
-    monkeypatch.setattr(submissions(service).admission, "store", broken)
+    monkeypatch.setattr(submissions(service).admission, "world", replace(service.platform.world, store=broken))
     assert outcomes(await at_once(service, ("ann", held("a"), None), ("bob", held("b"), None))) == ["Temporary"] * 2
     broken.write = write
     assert (await submissions(service).submit(user("ann"), held("c"))).name == "c"
@@ -248,7 +250,7 @@ class Looked:
 async def test_an_environment_that_changes_meanwhile_is_looked_at_again() -> None:
     service = await a_service()
     files = Looked()
-    object.__setattr__(submissions(service).checks, "files", files)
+    submissions(service).checks.world = replace(service.platform.world, files=files)
     async with service.store.write() as tx:
         await tx.environments.put(Environment(name="e", python="/old", subjects=frozenset({"public"}), default=True))
     assert (await submissions(service).submit(user("ann"), held("a"))).name == "a"

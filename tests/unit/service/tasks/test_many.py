@@ -23,7 +23,7 @@ async def test_each_task_has_its_own_result(action: TaskAction, states: list[str
     await service.submit("runs", "ann")
     await service.step(1)
     await service.submit("waits", "ann")
-    many = service.parts.services.many_tasks
+    many = service.platform.tasks.many
     results = await many.act(user("ann"), action, ["runs", "nosuch", "waits", "runs"])
     assert [result.ref for result in results] == ["runs", "nosuch", "waits"]
     assert [result.task.state.value for result in results if result.task is not None] == states
@@ -34,7 +34,7 @@ async def test_a_change_at_the_same_time_is_a_refusal_and_the_others_go_on(monke
     service = await Service(nodes=1).open()
     await service.submit("one", "ann")
     await service.submit("two", "ann")
-    many = service.parts.services.many_tasks
+    many = service.platform.tasks.many
     hold = type(many.submissions).hold
 
     async def meets(self, caller, ref):

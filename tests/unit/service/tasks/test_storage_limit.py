@@ -41,7 +41,7 @@ async def test_who_submits_faster_than_ended_tasks_are_forgotten_is_told_to_wait
     assert caught.value.retry_after == 60
     assert most <= await ended(service) <= most + 1
     await service.submit("bobs", "bob")
-    await service.parts.housekeeping.sweep_users()
+    await service.loop.housekeeping.sweep_users()
     await service.submit("again", "mallory")
 
 

@@ -16,7 +16,7 @@ from hai_scheduler.ports.files import PathFault
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.tasks.submission_checks import SubmissionChecks, check_shape
-from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
+from hai_scheduler.service.workspace.snapshot_ref import SnapshotRef
 from kit.builders import an_environment
 from unit.service.service_world import Service, user
 
@@ -86,7 +86,7 @@ async def service() -> Service:
 
 
 def checks_of(service: Service, files: Any = None) -> SubmissionChecks:
-    return replace(service.parts.services.submissions.checks, files=files)
+    return SubmissionChecks(replace(service.platform.world, files=files))
 
 
 @pytest.mark.parametrize(
@@ -187,8 +187,9 @@ class Stored:
 
 
 async def test_a_file_that_a_snapshot_lacks_is_named_by_the_folder_of_its_user(service: Service) -> None:
-    ours = service.parts.services.submissions
-    submissions = replace(ours, files=cast("Any", NoScript()), code=cast("Any", Stored()))
+    ours = service.platform.tasks.submissions
+    service.platform.workspace.code = cast("Any", Stored())
+    submissions = replace(ours, world=replace(ours.world, files=cast("Any", NoScript())))
     made = a_submission(snapshot=SnapshotRef(digest="1" * 64))
     with pytest.raises(Invalid) as refused:
         await submissions.rehearse(user("ann"), made)

@@ -33,7 +33,7 @@ async def service() -> Service:
 
 
 def use(service: Service) -> Submissions:
-    return service.parts.services.submissions
+    return service.platform.tasks.submissions
 
 
 async def in_state(service: Service, state: str) -> TaskId:

@@ -42,13 +42,13 @@ class World(Service):
 
     async def send(self, name: str = "t", does: Behaviour | None = None, **fields: Any) -> TaskId:
         made = Submission(**{"name": name, "command": ("train",), "cwd": "/", **fields})
-        admitted = await self.parts.services.submissions.admit(ANN, made)
+        admitted = await self.platform.tasks.submissions.admit(ANN, made)
         self.cluster.jobs.script(admitted.task.id, does or Behaviour())
         return admitted.task.id
 
     async def warned(self, **fields: Any) -> list[str]:
         made = Submission(name="t", command=("train",), cwd="/", **fields)
-        submissions = self.parts.services.submissions
+        submissions = self.platform.tasks.submissions
         return await submissions.warnings(ANN, made, (await submissions.admit(ANN, made)).choice)
 
     async def pin(self, task_id: TaskId) -> Pin | None:
@@ -60,7 +60,7 @@ class World(Service):
             return [run.haienv for run in await tx.runs.of_task(task_id)]
 
     async def suspend_and_resume(self, task_id: TaskId) -> None:
-        await self.parts.services.submissions.suspend(ANN, str(task_id))
+        await self.platform.tasks.submissions.suspend(ANN, str(task_id))
         await self.step(60)
-        await self.parts.services.submissions.resume(ANN, str(task_id))
+        await self.platform.tasks.submissions.resume(ANN, str(task_id))
         await self.step(60)

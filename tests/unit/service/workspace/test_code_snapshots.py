@@ -19,11 +19,13 @@ from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, Invalid, Unavailable
-from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots, SnapshotRef
+from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
+from hai_scheduler.service.workspace.snapshot_ref import SnapshotRef
 from kit.builders import a_spec, a_task, at
 from kit.code_folders import Code
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
+from kit.worlds import make_world
 
 ANN, BOB = Caller(name="ann"), Caller(name="bob")
 CODE = Code({"train.py": b"print(1)"})
@@ -39,14 +41,11 @@ class World:
     def __init__(self, root: Path) -> None:
         self.clock = VirtualClock()
         self.store = MemoryStore()
-        self.policies = Policies()
         self.snapshots = SnapshotFolder(root, self.clock)
         self.code = self.use_cases(self.snapshots)
 
     def use_cases(self, snapshots: SnapshotFolder | None) -> CodeSnapshots:
-        return CodeSnapshots(
-            store=self.store, clock=self.clock, policies=lambda: self.policies, snapshots=snapshots, machine="m"
-        )
+        return CodeSnapshots(make_world(store=self.store, clock=self.clock, snapshots=snapshots, machine="m"))
 
     async def send(self, code: Code = CODE, caller: Caller = ANN) -> None:
         stored = await self.code.offer(caller, code.digest, code.packed)
@@ -79,7 +78,9 @@ async def test_a_task_stores_what_it_was_submitted_with(world: World) -> None:
 
 async def test_groups_say_whether(world: World) -> None:
     await world.send()
-    world.policies = Policies(groups={"strict": Policy(snapshots="required"), "loose": Policy(snapshots="off")})
+    world.code.policies.current = Policies(
+        groups={"strict": Policy(snapshots="required"), "loose": Policy(snapshots="off")}
+    )
     assert [world.code.rules(group).mode for group in ("training", "strict", "loose")] == ["offered", "required", "off"]
     await world.submit(None)
     with pytest.raises(Invalid, match="submit with --snapshot"):
@@ -114,7 +115,7 @@ async def test_a_run_starts_in_the_tree_and_writes_elsewhere(world: World) -> No
 
 
 async def test_a_snapshot_goes_some_days_after_its_last_task(world: World) -> None:
-    world.policies = Policies(groups={"slow": Policy(keep_snapshots=timedelta(days=3))}, default=SHORT)
+    world.code.policies.current = Policies(groups={"slow": Policy(keep_snapshots=timedelta(days=3))}, default=SHORT)
     await world.send()
     task = await world.submit()
     for _ in range(20):
@@ -136,7 +137,7 @@ SHORT = Policy(keep_snapshots=timedelta(hours=1))
 
 async def test_a_submission_at_the_moment_of_a_removal_keeps_its_snapshot_or_is_refused(world: World) -> None:
     """The sweep and submissions change places at every step: no task is stored without its snapshot."""
-    world.policies = Policies(default=SHORT)
+    world.code.policies.current = Policies(default=SHORT)
     outcomes = set()
     for number in range(30):
         code = Code({"train.py": f"print({number})".encode()})

@@ -41,7 +41,7 @@ class Images(World):
         """A task starts, and its supervisor tells what it has found."""
         task = await self.send(**fields)
         await self.step()
-        await self.parts.services.image_reports.take(RunId(f"{task}.1"), rank, machine, glibc)
+        await self.platform.runs.images.take(RunId(f"{task}.1"), rank, machine, glibc)
         await self.step(3600 * 10)
         return task
 
@@ -87,7 +87,7 @@ async def test_another_architecture_is_refused_too(images: Images) -> None:
 
 
 async def test_an_image_is_known_by_the_digest_that_its_tag_has(images: Images) -> None:
-    await images.parts.services.environments.put(ADMIN, an_environment("torch", default=True, image="torch:2"))
+    await images.platform.workspace.images.put(ADMIN, an_environment("torch", default=True, image="torch:2"))
     task = await images.ran("2.31")
     assert f"the image torch (found by task {task}) has 2.31" in await images.refused()
     images.registry.digest = B
@@ -99,7 +99,7 @@ async def test_an_image_is_known_by_the_digest_that_its_tag_has(images: Images) 
 
 async def test_without_a_registry_the_newest_word_on_a_tag_counts(images: Images) -> None:
     images.registry.digest = ""
-    await images.parts.services.environments.put(ADMIN, an_environment("torch", default=True, image="torch:2"))
+    await images.platform.workspace.images.put(ADMIN, an_environment("torch", default=True, image="torch:2"))
     await images.ran("2.31")
     assert "has 2.31" in await images.refused()
     await images.ran("2.36")
@@ -107,7 +107,7 @@ async def test_without_a_registry_the_newest_word_on_a_tag_counts(images: Images
 
 
 async def test_an_admins_word_on_an_image_counts_before_what_was_found(images: Images) -> None:
-    await images.parts.services.environments.put(
+    await images.platform.workspace.images.put(
         ADMIN, an_environment("torch", default=True, image="torch:2", glibc="2.36", machine="x86_64")
     )
     await images.ran("2.31")
@@ -115,15 +115,15 @@ async def test_an_admins_word_on_an_image_counts_before_what_was_found(images: I
 
 
 async def test_what_is_found_counts_for_its_own_image_alone(images: Images) -> None:
-    await images.parts.services.environments.put(ADMIN, an_environment("old", image="old:1"))
+    await images.platform.workspace.images.put(ADMIN, an_environment("old", image="old:1"))
     await images.ran("2.17", environment="old")
     assert await images.pin(await images.send(environment="vision")) == MINE
 
 
 async def test_the_image_of_a_build_is_not_that_of_tasks(images: Images) -> None:
     build = EnvironmentBuild(verb=BuildVerb.CREATE, environment="users/ann/x", requirements=("idna",))
-    task = (await images.parts.services.builds.begin(ANN, build)).task
+    task = (await images.platform.tasks.builds.begin(ANN, build)).task
     images.cluster.jobs.script(task.id, Behaviour())
     await images.step()
-    await images.parts.services.image_reports.take(RunId(f"{task.id}.1"), 0, "x86_64", "2.17")
+    await images.platform.runs.images.take(RunId(f"{task.id}.1"), 0, "x86_64", "2.17")
     assert await images.pin(await images.send(environment="vision")) == MINE

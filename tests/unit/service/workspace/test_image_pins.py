@@ -53,7 +53,7 @@ class World(Service):
 
     async def send(self, name: str = "t", **fields: Any) -> tuple[TaskId, list[str]]:
         made = Submission(name=name, command=("train",), cwd="/", **fields)
-        submissions = self.parts.services.submissions
+        submissions = self.platform.tasks.submissions
         admitted = await submissions.admit(ANN, made)
         return admitted.task.id, await submissions.warnings(ANN, made, admitted.choice)
 
@@ -62,9 +62,9 @@ class World(Service):
             return (await tx.tasks.get_spec(task_id)).image
 
     async def another_turn(self, task_id: TaskId) -> None:
-        await self.parts.services.submissions.suspend(ANN, str(task_id))
+        await self.platform.tasks.submissions.suspend(ANN, str(task_id))
         await self.step(60)
-        await self.parts.services.submissions.resume(ANN, str(task_id))
+        await self.platform.tasks.submissions.resume(ANN, str(task_id))
         await self.step(60)
 
 

@@ -21,11 +21,11 @@ async def test_a_generation_is_held_from_the_submission_to_the_end_of_the_task(w
     expected = {f"task-{task}": Use(name="users/ann/vision", generation=3, what=f"task {task} of ann")}
     assert uses(world) == expected
     await world.step()
-    await world.parts.references.compare()
+    await world.loop.references.compare()
     assert uses(world) == expected
-    await world.parts.services.submissions.stop(ANN, str(task))
+    await world.platform.tasks.submissions.stop(ANN, str(task))
     await world.step(60)
-    await world.parts.references.compare()
+    await world.loop.references.compare()
     assert uses(world) == {}
 
 
@@ -35,7 +35,7 @@ async def test_references_are_restored_and_those_of_others_are_left_alone(world:
     other = Use(name="users/ann/vision", generation=3, what="task 1 of another platform")
     await world.environments.hold("another.task-1", other)
     world.restart()
-    await world.parts.references.compare()
+    await world.loop.references.compare()
     assert set(uses(world)) == {f"task-{task}", "task-1"}
     assert world.environments.uses["another.task-1"] == other
 
@@ -43,16 +43,16 @@ async def test_references_are_restored_and_those_of_others_are_left_alone(world:
 async def test_the_newest_is_held_while_it_runs(world: World) -> None:
     task = await world.send(environment="vision", env_latest=True)
     await world.step()
-    await world.parts.references.compare()
+    await world.loop.references.compare()
     assert uses(world)[f"task-{task}"].generation == 3
     world.environments.publish(LATER)
     await world.suspend_and_resume(task)
-    await world.parts.references.compare()
+    await world.loop.references.compare()
     assert uses(world)[f"task-{task}"].generation == 4
 
 
 async def test_a_submission_that_is_refused_holds_nothing(world: World) -> None:
-    submissions = world.parts.services.submissions
+    submissions = world.platform.tasks.submissions
     first = Submission(name="t", command=("train",), cwd="/")
     await submissions.submit(ANN, first, key="k")
     with pytest.raises(Conflict, match="Idempotency-Key"):
@@ -64,10 +64,10 @@ async def test_what_a_killed_submission_has_left_goes_after_a_while(world: World
     async with world.store.read() as tx:
         identity = (await tx.database.mark()).database
     await world.environments.hold(f"{identity}.submission-1", Use(name=MINE.name, generation=3, what="..."))
-    await world.parts.references.compare()
+    await world.loop.references.compare()
     assert set(uses(world)) == {"submission-1"}
     await world.clock.advance(601)
-    await world.parts.references.compare()
+    await world.loop.references.compare()
     assert uses(world) == {}
 
 

@@ -24,7 +24,7 @@ from unit.service.workspace.pinned_world import ANN, LATER, MINE, World
 
 
 async def build(world: World, who: Caller, name: str, verb: BuildVerb = BuildVerb.REBUILD) -> TaskId:
-    admitted = await world.parts.services.builds.begin(who, EnvironmentBuild(verb=verb, environment=name))
+    admitted = await world.platform.tasks.builds.begin(who, EnvironmentBuild(verb=verb, environment=name))
     world.cluster.jobs.script(admitted.task.id, Behaviour())
     return admitted.task.id
 
@@ -38,14 +38,14 @@ async def test_a_task_stores_the_generation_that_its_environment_has_now(world: 
 
 
 async def test_a_name_that_nobody_knows_is_refused_with_the_images_that_there_are(world: World) -> None:
-    await world.parts.services.environments.put(ADMIN, an_environment("torch"))
+    await world.platform.workspace.images.put(ADMIN, an_environment("torch"))
     with pytest.raises(Invalid, match=r"environment: there is no 'visoin'.*images/torch") as caught:
         await world.send(environment="visoin")
     assert caught.value.field == "environment"
 
 
 async def test_an_image_keeps_its_name_and_a_clash_is_told_with_both_full_names(world: World) -> None:
-    await world.parts.services.environments.put(ADMIN, an_environment("vision"))
+    await world.platform.workspace.images.put(ADMIN, an_environment("vision"))
     task = await world.send(environment="vision")
     assert await world.pin(task) is None
     [said] = await world.warned(environment="vision")
@@ -57,7 +57,7 @@ async def test_an_image_keeps_its_name_and_a_clash_is_told_with_both_full_names(
 
 
 async def test_an_environment_goes_with_the_users_default_image(world: World) -> None:
-    await world.parts.services.environments.put(ADMIN, an_environment("torch", default=True, image="quay.io/torch:2"))
+    await world.platform.workspace.images.put(ADMIN, an_environment("torch", default=True, image="quay.io/torch:2"))
     task = await world.send(environment="vision")
     async with world.store.read() as tx:
         spec = await tx.tasks.get_spec(task)
@@ -69,16 +69,16 @@ async def test_an_environment_goes_with_the_users_default_image(world: World) ->
 async def test_an_environment_that_cannot_run_in_the_users_image_is_refused_with_both_versions(world: World) -> None:
     world.environments.needs[MINE.name] = Needs(machine="x86_64", glibc="2.34")
     old = an_environment("torch", default=True, glibc="2.31", machine="x86_64")
-    await world.parts.services.environments.put(ADMIN, old)
+    await world.platform.workspace.images.put(ADMIN, old)
     with pytest.raises(Invalid, match=r"needs glibc 2\.34, and the image torch has 2\.31: build it where") as caught:
         await world.send(environment="vision")
     assert caught.value.field == "environment"
     with pytest.raises(Invalid, match=r"the image torch has 2\.31.*or submit with --no-venv"):
         await world.send(env={"HAI_VENV": world.environments.prefix(MINE)})
-    await world.parts.services.environments.put(ADMIN, replace(old, glibc="2.36"))
+    await world.platform.workspace.images.put(ADMIN, replace(old, glibc="2.36"))
     assert await world.pin(await world.send(environment="vision")) == MINE
     # Of an image of which nothing is said nothing is known.
-    await world.parts.services.environments.put(ADMIN, replace(old, glibc="", machine=""))
+    await world.platform.workspace.images.put(ADMIN, replace(old, glibc="", machine=""))
     assert await world.pin(await world.send(environment="vision")) == MINE
 
 
@@ -151,7 +151,7 @@ async def test_a_task_finds_the_same_environments_as_its_user(world: World) -> N
 async def test_variables_of_an_environment_lie_between_the_images_and_the_users(world: World) -> None:
     variables = {"A": "env", "B": "env", "HAI_TASK_ID": "env", "PET_NNODES": "env", "HAIENV_USER": "env"}
     world.environments.publish(a_pin(generation=5, variables=variables))
-    await world.parts.services.environments.put(
+    await world.platform.workspace.images.put(
         ADMIN, an_environment("torch", default=True, variables={"A": "image", "B": "image", "C": "image"})
     )
     task = await world.send(environment="vision", env={"B": "mine", "CONDA_PREFIX": "/opt/conda"})
@@ -185,7 +185,7 @@ async def test_a_damaged_environment_is_nobodys_fault_and_the_task_waits(world: 
     assert world.launches == []
     async with world.store.read() as tx:
         assert await tx.nodes.strikes() == []
-    shown = await world.parts.services.queries.task(ANN, str(task))
+    shown = await world.platform.insight.queries.task(ANN, str(task))
     assert "users/ann/vision@3" in shown.view.message
     # Brought back, it starts after its wait.
     world.environments.publish(MINE)
@@ -200,7 +200,7 @@ async def test_environments_are_read_only_in_tasks_whatever_the_mount_rule_says(
         a_mount_rule("other", mount_path="/haienvs-data", source="/d", read_only=False),
     ]
     for rule in rules:
-        await world.parts.services.mount_rules.put(ADMIN, rule)
+        await world.platform.workspace.mount_rules.put(ADMIN, rule)
     await world.send(environment="vision")
     await world.step()
     assert {mount.mount_path: mount.read_only for mount in world.launches[0].mounts} == {
@@ -266,7 +266,7 @@ async def test_a_build_is_shown_what_it_extends_and_what_is_in_use(world: World)
     world.environments.publish(a_pin("users/bob/sight"))
     world.environments.shared.add("users/bob/sight")
     made = EnvironmentBuild(verb=BuildVerb.CREATE, environment="users/ann/new", extend="users/bob/sight")
-    admitted = await world.parts.services.builds.begin(ANN, made)
+    admitted = await world.platform.tasks.builds.begin(ANN, made)
     world.cluster.jobs.script(admitted.task.id, Behaviour())
     await world.step()
     [order] = world.launches
@@ -277,7 +277,7 @@ async def test_a_build_is_shown_what_it_extends_and_what_is_in_use(world: World)
 async def test_a_server_is_shown_what_others_share_too(world: World) -> None:
     world.environments.publish(a_pin("users/bob/sight"))
     world.environments.shared.add("users/bob/sight")
-    view = world.parts.services.runtime_envs.container_view
+    view = world.platform.workspace.runtime_envs.container_view
     assert (await view("ann", {"cv"}, "jupyter")).haienvs is None
     world.environments.apart = True
     assert (await view("ann", {"cv"}, "jupyter")).haienvs == ("base", "groups/cv", "users/ann", "users/bob/sight")

@@ -49,14 +49,14 @@ class Watched(Service):
 
     async def rules(self, *rules: MountRule) -> None:
         for rule in rules:
-            await self.parts.services.mount_rules.put(ADMIN, rule)
+            await self.platform.workspace.mount_rules.put(ADMIN, rule)
 
     async def environments(self, *environments: Environment) -> None:
         for environment in environments:
-            await self.parts.services.environments.put(ADMIN, environment)
+            await self.platform.workspace.images.put(ADMIN, environment)
 
     async def send(self, name: str = "t", who: Caller = ANN, **fields: Any) -> TaskId:
-        task = await self.parts.services.submissions.submit(
+        task = await self.platform.tasks.submissions.submit(
             who, Submission(name=name, command=("train",), cwd="/", **fields)
         )
         self.cluster.jobs.script(task.id, Behaviour())
@@ -120,9 +120,9 @@ async def test_an_environment_is_read_again_at_each_launch() -> None:
     task = await service.send(environment="torch")
     await service.step()
     await service.environments(an_environment(image="torch:2"))
-    await service.parts.services.submissions.suspend(ANN, str(task))
+    await service.platform.tasks.submissions.suspend(ANN, str(task))
     await service.step(30)
-    await service.parts.services.submissions.resume(ANN, str(task))
+    await service.platform.tasks.submissions.resume(ANN, str(task))
     await service.step()
     assert [launch.image for launch in service.launches] == ["torch:1", "torch:2"]
 
@@ -133,14 +133,14 @@ async def test_an_environment_that_is_gone_is_a_start_error_that_says_so_and_no_
     await service.environments(an_environment("torch"), an_environment("jax"))
     task = await service.send(environment="torch", hold=True)
     if how == "removed":
-        await service.parts.services.environments.delete(ADMIN, "torch")
+        await service.platform.workspace.images.delete(ADMIN, "torch")
     else:
         await service.environments(an_environment("torch", subjects=frozenset({"user:bob"})))
-    await service.parts.services.submissions.resume(ANN, str(task))
+    await service.platform.tasks.submissions.resume(ANN, str(task))
     await service.step(ticks=5)
     why = "it was removed" if how == "removed" else "ann may no longer use it"
     said = f"environment 'torch': {why}; ask an admin to give it back, or submit the task again: choose one of jax"
-    story = await service.parts.services.queries.task(ANN, str(task))
+    story = await service.platform.insight.queries.task(ANN, str(task))
     assert story.view.task.failed_starts == 1, "it waits for its back-off"
     assert story.view.message == f"Could not be started: {said}; start 2 of 3 waits until 08:00:15 UTC, in 15 s."
     for seconds in (15, 30):
@@ -150,7 +150,7 @@ async def test_an_environment_that_is_gone_is_a_start_error_that_says_so_and_no_
     assert service.launches == []
     told = [event.data["message"] for event in await service.events("task.state") if event.data["from"] == "starting"]
     assert told == [said] * 3
-    story = await service.parts.services.queries.task(ANN, str(task))
+    story = await service.platform.insight.queries.task(ANN, str(task))
     assert story.view.message == f"Failed: it could not be started on its nodes ({said})."
     async with service.store.read() as tx:
         assert list(await tx.nodes.strikes()) == []
@@ -170,7 +170,7 @@ async def test_a_gang_that_is_up_in_part_is_ended_before_its_nodes_are_free() ->
         up = replace(stored.run.ranks[0], state=RankState.RUNNING)
         await tx.tasks.save(replace(stored, run=replace(stored.run, ranks=(up, *stored.run.ranks[1:]))))
         await tx.environments.delete("torch")
-    cycle = service.parts.cycle
+    cycle = service.loop.cycle
     await cycle.effects.carry_out([Wanted(task, stored.run.id)], nodes=cycle.latest_plan.by_name())
     told = (await service.task(task)).run
     assert told is not None
@@ -188,8 +188,8 @@ async def test_an_environment_that_is_given_back_in_time_lets_the_task_start() -
     service = await opened()
     await service.environments(an_environment("torch"))
     task = await service.send(environment="torch", hold=True)
-    await service.parts.services.environments.delete(ADMIN, "torch")
-    await service.parts.services.submissions.resume(ANN, str(task))
+    await service.platform.workspace.images.delete(ADMIN, "torch")
+    await service.platform.tasks.submissions.resume(ANN, str(task))
     await service.step()
     await service.environments(an_environment("torch"))
     await service.step(15)
@@ -207,7 +207,7 @@ async def test_a_user_whose_name_fits_no_path_is_told_which_rule_stands_in_the_w
     for seconds in (0, 15, 30):
         await service.step(seconds)
     assert (await service.task(task)).state is TaskState.FAILED
-    story = await service.parts.services.queries.task(user("a/b"), str(task))
+    story = await service.platform.insight.queries.task(user("a/b"), str(task))
     assert "mount rule 'home': mount_path: the user name 'a/b' cannot be part of a path" in story.view.message
 
 
@@ -243,7 +243,7 @@ async def test_what_one_may_not_use_is_refused_with_what_one_may(name: str, said
         an_environment("jax", subjects=frozenset({"group:ml"})),
         an_environment("vision", subjects=frozenset({"user:bob"})),
     )
-    for attempt in (service.parts.services.submissions.submit, service.parts.services.submissions.rehearse):
+    for attempt in (service.platform.tasks.submissions.submit, service.platform.tasks.submissions.rehearse):
         with pytest.raises(Invalid, match="environment") as caught:
             await attempt(ANN, Submission(name="t", command=("x",), cwd="/", environment=name))
         assert (caught.value.field, said in caught.value.message) == ("environment", True)
@@ -261,14 +261,14 @@ async def test_where_there_is_none_to_choose_the_error_says_so() -> None:
 async def test_each_change_is_in_the_audit_trail_with_what_was_there_before() -> None:
     service = await opened()
     await service.rules(a_mount_rule("data"), a_mount_rule("data", priority=3))
-    await service.parts.services.mount_rules.delete(ADMIN, "data")
+    await service.platform.workspace.mount_rules.delete(ADMIN, "data")
     put = await service.events("mount.put")
     assert [event.actor for event in put] == ["root", "root"]
     assert put[0].data["before"] is None
     assert (put[1].data["before"]["priority"], put[1].data["priority"]) == (0, 3)
     assert [event.data for event in await service.events("mount.deleted")] == [{"name": "data"}]
     await service.environments(an_environment(variables={"KEY": "hidden"}), an_environment(image="torch:3"))
-    await service.parts.services.environments.delete(ADMIN, "torch")
+    await service.platform.workspace.images.delete(ADMIN, "torch")
     put = await service.events("environment.put")
     assert (put[1].data["before"]["image"], put[1].data["image"]) == ("quay.io/ml/torch:2", "torch:3")
     assert (put[0].data["variables"], "hidden" in str(put)) == (["KEY"], False)
@@ -285,7 +285,7 @@ async def test_nothing_is_stored_of_what_is_refused() -> None:
         a_mount_rule("x", action=Action.REMOVE, source="/x"),
     ):
         with pytest.raises(Invalid):
-            await service.parts.services.mount_rules.put(ADMIN, wrong)
+            await service.platform.workspace.mount_rules.put(ADMIN, wrong)
     async with service.store.read() as tx:
         assert list(await tx.mount_rules.all()) == [a_mount_rule("data")]
     assert len(await service.events("mount.put")) == before
@@ -308,14 +308,14 @@ async def test_an_environment_sets_no_variable_of_the_platform(variable: str, sa
 
 
 async def test_only_admins_see_and_change_rules_and_others_environments() -> None:
-    services = (await opened()).parts.services
+    platform = (await opened()).platform
     calls = (
-        services.mount_rules.show_all(ANN),
-        services.mount_rules.put(ANN, a_mount_rule()),
-        services.mount_rules.delete(ANN, "data"),
-        services.environments.put(ANN, an_environment()),
-        services.environments.delete(ANN, "torch"),
-        services.environments.show(ANN, everybodys=True),
+        platform.workspace.mount_rules.show_all(ANN),
+        platform.workspace.mount_rules.put(ANN, a_mount_rule()),
+        platform.workspace.mount_rules.delete(ANN, "data"),
+        platform.workspace.images.put(ANN, an_environment()),
+        platform.workspace.images.delete(ANN, "torch"),
+        platform.workspace.images.show(ANN, everybodys=True),
     )
     for call in calls:
         with pytest.raises(Forbidden):
@@ -323,9 +323,9 @@ async def test_only_admins_see_and_change_rules_and_others_environments() -> Non
 
 
 async def test_what_is_not_there_cannot_be_removed() -> None:
-    services = (await opened()).parts.services
+    platform = (await opened()).platform
     errors: Sequence[HaiError] = []
-    for call in (services.mount_rules.delete(ADMIN, "x"), services.environments.delete(ADMIN, "x")):
+    for call in (platform.workspace.mount_rules.delete(ADMIN, "x"), platform.workspace.images.delete(ADMIN, "x")):
         with pytest.raises(NotFound) as caught:
             await call
         errors = [*errors, caught.value]
@@ -336,13 +336,17 @@ async def test_what_is_not_there_cannot_be_removed() -> None:
 
 
 async def test_slips_of_the_pen_are_told() -> None:
-    services = (await opened()).parts.services
-    _, warnings = await services.mount_rules.put(ADMIN, a_mount_rule(subject="user:nan", node_group="trianing"))
+    platform = (await opened()).platform
+    _, warnings = await platform.workspace.mount_rules.put(
+        ADMIN, a_mount_rule(subject="user:nan", node_group="trianing")
+    )
     assert [text.partition(":")[0] for text in warnings] == [
         "HAI has never seen a user 'nan'",
         "no node of a group 'trianing' takes tasks",
     ]
-    _, warnings = await services.environments.put(ADMIN, an_environment(subjects=frozenset({"group:lm", "user:ann"})))
+    _, warnings = await platform.workspace.images.put(
+        ADMIN, an_environment(subjects=frozenset({"group:lm", "user:ann"}))
+    )
     assert [text.partition(":")[0] for text in warnings] == ["HAI has never seen a user of the group 'lm'"]
 
 
@@ -362,7 +366,7 @@ async def test_a_container_gets_what_needs_no_task() -> None:
         an_environment("team", subjects=frozenset({"group:ml"}), default=True),
         an_environment("bobs", subjects=frozenset({"user:bob"})),
     )
-    places = await service.parts.services.runtime_envs.container_view("ann", None, "jupyter")
+    places = await service.platform.workspace.runtime_envs.container_view("ann", None, "jupyter")
     assert [mount.mount_path for mount in places.resolution.mounts] == ["/home/ann", "/team"]
     assert [(one.environment.name, one.default) for one in places.offers] == [("team", True), ("torch", False)]
     assert places.offers[1].variables == {"A": "ann"}
@@ -372,7 +376,7 @@ async def test_a_container_gets_what_needs_no_task() -> None:
 async def test_groups_that_the_hub_names_count_and_those_of_an_unknown_user_are_none() -> None:
     service = await opened()
     await service.rules(a_mount_rule("team", subject="group:ml", mount_path="/team"))
-    runtime_envs = service.parts.services.runtime_envs
+    runtime_envs = service.platform.workspace.runtime_envs
     told = await runtime_envs.container_view("new", ["ml"], "jupyter")
     assert ([mount.mount_path for mount in told.resolution.mounts], told.warnings) == (["/team"], [])
     stranger = await runtime_envs.container_view("new", None, "jupyter")
@@ -385,7 +389,7 @@ async def test_a_container_of_a_user_whose_name_fits_no_path_is_refused_with_the
     service = await opened()
     await service.rules(a_mount_rule("home", mount_path="/home/{user}"))
     with pytest.raises(Invalid, match="mount rule 'home'") as caught:
-        await service.parts.services.runtime_envs.container_view("..", None, "jupyter")
+        await service.platform.workspace.runtime_envs.container_view("..", None, "jupyter")
     assert caught.value.field == "user"
 
 
@@ -394,7 +398,7 @@ async def test_a_damaged_rule_is_said_to_be_damaged() -> None:
     async with service.store.write() as tx:
         await tx.mount_rules.put(a_mount_rule("odd", mount_path="/x/{home}"))
     with pytest.raises(Invalid, match="a mount rule is damaged, an admin must write it again"):
-        await service.parts.services.runtime_envs.container_view("ann", None, "jupyter")
+        await service.platform.workspace.runtime_envs.container_view("ann", None, "jupyter")
 
 
 # --- the user's own Python
@@ -427,16 +431,16 @@ async def test_a_user_with_a_python_that_their_ranks_will_not_see_is_told(env: d
         a_mount_rule("team", subject="group:ml", mount_path="/teams/{group}", source="/teams/{group}"),
         a_mount_rule("labs", mount_path="/labs", node_group="jupyter"),
     )
-    submissions = replace(service.parts.services.submissions, files=Mounts())
+    submissions = replace(service.platform.tasks.submissions, world=replace(service.platform.world, files=Mounts()))
     made = Submission(name="t", command=("train",), cwd="/", env=env)
     assert await submissions.warnings(ANN, made) == said
     # Where files are unknown, there is no warning.
-    assert await replace(submissions, files=None).warnings(ANN, made) == []
+    assert await replace(submissions, world=replace(service.platform.world, files=None)).warnings(ANN, made) == []
 
 
 async def test_who_chooses_devices_is_told_that_the_platform_does() -> None:
     service = await opened()
-    submissions = replace(service.parts.services.submissions, files=None)
+    submissions = replace(service.platform.tasks.submissions, world=replace(service.platform.world, files=None))
     made = Submission(name="t", command=("train",), cwd="/", env={"CUDA_VISIBLE_DEVICES": "MIG-1", "A": "1"})
     (said,) = await submissions.warnings(ANN, made)
     assert said.startswith(

@@ -10,8 +10,8 @@ import pytest
 
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.ports.values import UserRecord
-from hai_scheduler.service.policy.store import SETTING, Override, PolicyLayers, overrides_of, text_of
 from hai_scheduler.service.shared.errors import Forbidden, Invalid, Unavailable
+from hai_scheduler.service.shared.policy_store import SETTING, Override, PolicyLayers, overrides_of, text_of
 from hai_scheduler.service.shared.settings import ServiceSettings
 from kit.builders import at
 from unit.service.service_world import ADMIN, Service, user
@@ -29,7 +29,7 @@ def override(value: object) -> Override:
 
 
 async def change(service: Service, group: str | None = None, unset: tuple[str, ...] = (), **values: object) -> None:
-    await service.parts.services.policy.change(ADMIN, group, values, unset)
+    await service.platform.policy.change(ADMIN, group, values, unset)
 
 
 async def stored(service: Service) -> str | None:
@@ -118,7 +118,7 @@ async def test_what_is_unset_is_as_the_configuration_says_again() -> None:
     service = await Service().open()
     await change(service, "training", slice="2h", min_run_per_switch=5)
     await change(service, "training", unset=("slice",))
-    numbers = (await service.parts.services.policy.view()).groups["training"]
+    numbers = (await service.platform.policy.view()).groups["training"]
     assert (numbers["slice"].source, numbers["min_run_per_switch"].source) == ("configuration", "admin")
     assert (await service.events("policy.changed"))[-1].data["changes"] == {"slice": {"old": "2h", "new": "1m"}}
     await change(service, "training", unset=("min_run_per_switch",))
@@ -140,7 +140,7 @@ async def test_a_view_says_who_has_set_a_number_and_when() -> None:
     service = await Service().open()
     await service.step(60)
     await change(service, slice="2h")
-    view = await service.parts.services.policy.view()
+    view = await service.platform.policy.view()
     origin = view.groups["training"]["slice"]
     assert (origin.source, origin.group, origin.by, origin.at) == ("admin", None, "root", service.clock.now())
     assert view.default["min_run"].source == "configuration"
@@ -190,7 +190,7 @@ async def test_a_number_for_all_must_fit_the_groups_that_have_others() -> None:
 async def test_only_admins_change_numbers() -> None:
     service = await Service().open()
     with pytest.raises(Forbidden, match="custom:hai:admin"):
-        await service.parts.services.policy.change(user("ann"), None, {"slice": "2h"}, ())
+        await service.platform.policy.change(user("ann"), None, {"slice": "2h"}, ())
 
 
 async def test_before_the_nodes_are_seen_no_group_is_known() -> None:
@@ -205,13 +205,13 @@ async def test_weights_of_users_never_seen_are_warned_of() -> None:
     async with service.store.write() as tx:
         await tx.users.put(UserRecord(name="ann"))
     await change(service, "training", weights={"ann": 2.0, "anne": 3.0})
-    view = await service.parts.services.policy.view()
+    view = await service.platform.policy.view()
     assert view.warnings == ["weights: HAI has never seen a user 'anne': check the spelling"]
 
 
 async def test_numbers_of_a_group_without_nodes_are_warned_of() -> None:
     service = await Service(policy=Policies(groups={"trianing": Policy()})).open()
-    view = await service.parts.services.policy.view()
+    view = await service.platform.policy.view()
     assert view.warnings == ["group 'trianing' has numbers of its own but no nodes: check the spelling"]
     await change(service, "trianing", slice="2h")
 
@@ -223,7 +223,7 @@ async def test_what_is_set_survives_a_restart() -> None:
     service = await Service().open()
     await change(service, slice="2h")
     service.restart()
-    assert (await service.parts.services.policy.view()).default["slice"].value == 2 * HOUR
+    assert (await service.platform.policy.view()).default["slice"].value == 2 * HOUR
 
 
 async def test_what_no_longer_fits_the_configuration_is_left_out_and_told_and_can_be_mended(caplog) -> None:
@@ -232,16 +232,16 @@ async def test_what_no_longer_fits_the_configuration_is_left_out_and_told_and_ca
     service.settings = ServiceSettings(policy=Policies(default=Policy(min_run=timedelta(minutes=5))))
     service.restart()
     await service.step(6)
-    latest_plan = service.parts.cycle.latest_plan
+    latest_plan = service.loop.cycle.latest_plan
     assert latest_plan.ticks == 3, "the service works"
     assert latest_plan.policy_trouble is not None
     assert "slice is 0:02:00, below min_run (0:05:00)" in latest_plan.policy_trouble
     assert len([line for line in caplog.messages if "are not used" in line]) == 1
-    view = await service.parts.services.policy.view()
+    view = await service.platform.policy.view()
     assert (view.trouble, view.default["slice"].value) == (latest_plan.policy_trouble, Policy().slice)
     await change(service, slice="1h")
     await service.step()
-    assert (await service.parts.services.policy.view()).default["slice"].value == HOUR
+    assert (await service.platform.policy.view()).default["slice"].value == HOUR
     assert latest_plan.policy_trouble is None
 
 
@@ -255,10 +255,10 @@ async def test_what_cannot_be_read_stops_nothing(text: str) -> None:
     async with service.store.write() as tx:
         await tx.settings.put(SETTING, text)
     await service.step()
-    assert service.parts.cycle.latest_plan.policy_trouble == "what is stored of them cannot be read: set them again"
+    assert service.loop.cycle.latest_plan.policy_trouble == "what is stored of them cannot be read: set them again"
     await change(service, slice="1h")
     await service.step()
-    assert service.parts.cycle.latest_plan.policy_trouble is None
+    assert service.loop.cycle.latest_plan.policy_trouble is None
 
 
 async def test_a_number_of_another_version_is_told_and_the_configuration_is_used() -> None:
@@ -269,7 +269,7 @@ async def test_a_number_of_another_version_is_told_and_the_configuration_is_used
     async with service.store.write() as tx:
         await tx.settings.put(SETTING, json.dumps(content))
     await service.step()
-    assert "'colour' is not a policy number" in (service.parts.cycle.latest_plan.policy_trouble or "")
+    assert "'colour' is not a policy number" in (service.loop.cycle.latest_plan.policy_trouble or "")
 
 
 # --- who reads them
@@ -284,7 +284,7 @@ async def test_the_graces_of_a_task_are_those_of_its_group() -> None:
     with pytest.raises(Invalid, match="between 0 and 50 seconds"):
         await service.submit("bob", "bob", grace=timedelta(seconds=51))
     await service.step()
-    stopped = await service.parts.services.submissions.stop(user("ann"), str(task))
+    stopped = await service.platform.tasks.submissions.stop(user("ann"), str(task))
     assert stopped.run is not None
     assert stopped.run.notice is not None
     assert stopped.run.notice.limit - stopped.run.notice.at == timedelta(seconds=50)

@@ -9,29 +9,26 @@ from typing import Any
 from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.policy import Policies, PolicyError
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
-from hai_scheduler.service.policy.numbers import BY_NAME, number_of, read, written
-from hai_scheduler.service.policy.store import (
+from hai_scheduler.service.shared.auditing import audit
+from hai_scheduler.service.shared.caller import Caller, admins_only
+from hai_scheduler.service.shared.doorbell import ring_change
+from hai_scheduler.service.shared.errors import Invalid, Unavailable
+from hai_scheduler.service.shared.known_names import unknown_group
+from hai_scheduler.service.shared.policy_numbers import BY_NAME, number_of, read, written
+from hai_scheduler.service.shared.policy_store import (
     SETTING,
     Misfit,
     NumberOrigin,
     Override,
     Overrides,
     PolicyLayers,
-    PolicyStore,
     overrides_of,
     text_of,
 )
-from hai_scheduler.service.shared.auditing import audit
-from hai_scheduler.service.shared.caller import Caller, admins_only
-from hai_scheduler.service.shared.doorbell import ring_change
-from hai_scheduler.service.shared.errors import Invalid, Unavailable
-from hai_scheduler.service.shared.known_names import unknown_group
-from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.versions import ANY, Expectation, version_of
+from hai_scheduler.service.shared.world import UseCase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,28 +47,21 @@ class PolicyView:
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyChanges:
+class PolicyChanges(UseCase):
     """The use cases of policy numbers."""
-
-    store: Store
-    bus: Bus
-    clock: Clock
-    latest_plan: LatestPlan
-    policy_store: PolicyStore
 
     async def view(self) -> PolicyView:
         """The numbers as the next tick will use them."""
         async with self.store.read() as tx:
-            await self.policy_store.refresh(tx)
+            await self.policies.refresh(tx)
             known = {user.name for user in await tx.users.all()}
             stored, _ = overrides_of(await tx.settings.get(SETTING))
-        layers, groups = self.policy_store.layers, self.latest_plan.groups()
+        layers, groups = self.policies.layers, self.latest_plan.groups()
         names = sorted({*groups, *layers.groups()})
         return PolicyView(
             default={name: layers.origin(name) for name in BY_NAME},
             groups={group: {name: layers.origin(name, group) for name in BY_NAME} for group in names},
-            trouble=self.policy_store.trouble,
+            trouble=self.policies.trouble,
             warnings=[*_strangers(layers, known), *_empty_groups(layers, groups)],
             version=version_of(stored),
         )
@@ -145,7 +135,7 @@ class PolicyChanges:
 
     def _check_group(self, group: str | None, before: Overrides) -> None:
         groups = self.latest_plan.groups()
-        if group is None or group in groups or group in before or group in self.policy_store.settings.policy.groups:
+        if group is None or group in groups or group in before or group in self.policies.settings.policy.groups:
             return
         if not groups:
             raise Unavailable("The scheduler has not seen the nodes yet: try again in a few seconds.")
@@ -154,7 +144,7 @@ class PolicyChanges:
     def _checked(
         self, after: Overrides, group: str | None, values: Mapping[str, object], unset: Collection[str]
     ) -> PolicyLayers:
-        layers = PolicyLayers(self.policy_store.settings, after)
+        layers = PolicyLayers(self.policies.settings, after)
         try:
             layers.policies()
         except Misfit as error:
@@ -167,7 +157,7 @@ class PolicyChanges:
 
     def _told(self, before: Overrides, after: PolicyLayers, group: str | None) -> dict[str, Any]:
         """The old and new values in force of the numbers that have changed, in the group or in all groups."""
-        earlier = PolicyLayers(self.policy_store.settings, before)
+        earlier = PolicyLayers(self.policies.settings, before)
         told = {}
         for name in BY_NAME:
             old, new = earlier.origin(name, group), after.origin(name, group)

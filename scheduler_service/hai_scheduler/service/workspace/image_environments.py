@@ -1,4 +1,4 @@
-"""Lists environments for users, and writes and deletes them for admins. Each change is in the audit trail."""
+"""Lists environments that are images for users, and writes and deletes them for admins, with an audit trail."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.workspace.environments import Environment, admitted, default_of, usable
 from hai_scheduler.core.workspace.templates import Wrong
-from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller, admins_only
@@ -20,6 +17,7 @@ from hai_scheduler.service.shared.errors import Invalid, NotFound
 from hai_scheduler.service.shared.known_names import stranger
 from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.shared.versions import ANY, Expectation
+from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
 
 #: Prefixes of the Hub's variables.
@@ -34,13 +32,8 @@ class Listed:
     chosen: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedEnvironments:
-    """The use cases of environments."""
-
-    store: Store
-    bus: Bus
-    clock: Clock
+class ImageEnvironments(UseCase):
+    """The use cases of environments that are images. Those of haienv are folders: `catalogue` shows both."""
 
     async def show(self, caller: Caller, *, everybodys: bool = False) -> Sequence[Listed]:
         """The environments that the caller may use or, with `everybodys`, all; sorted by name. Raises Forbidden."""

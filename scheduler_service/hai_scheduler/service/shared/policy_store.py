@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
 from hai_scheduler.ports.store import Tx
-from hai_scheduler.service.policy.numbers import BY_NAME, read, written
+from hai_scheduler.service.shared.policy_numbers import BY_NAME, read, written
 from hai_scheduler.service.shared.settings import ServiceSettings
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hai_scheduler.core.model.policy import IDLE_ACTIONS, SNAPSHOT_MODES, Policy, PolicyError
-from hai_scheduler.service.policy.numbers import (
+from hai_scheduler.service.shared.policy_numbers import (
     BY_NAME,
     NUMBERS,
     NumberKind,

@@ -1,1 +1,0 @@
-"""Policy numbers: their table, the values in force, and how admins change them."""
