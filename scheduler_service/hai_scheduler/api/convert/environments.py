@@ -14,7 +14,7 @@ from hai_scheduler.core.workspace.builds import EnvironmentBuild, owner_of
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.haienvs import HaienvDetail, ListedHaienv
 from hai_scheduler.service.shared.versions import version_of
-from hai_scheduler.service.workspace.named_environments import Listed
+from hai_scheduler.service.workspace.image_environments import Listed
 from hai_scheduler.service.workspace.pinning import IMAGES
 
 

@@ -15,7 +15,7 @@ async def rules_for(tx: Tx, user: str) -> NotificationRules:
     return (await tx.notifications.rules()).get(user) or NotificationRules(user=user)
 
 
-async def tell(tx: Tx, before: Task, after: Task, *, actor: str, at: datetime) -> None:
+async def write_notifications(tx: Tx, before: Task, after: Task, *, actor: str, at: datetime) -> None:
     """Write the notifications that follow from a change of a task.
 
     Args:

@@ -9,7 +9,7 @@ from hai_scheduler.ports.haienvs import HaienvDetail, HaienvFault, ListedHaienv,
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.errors import Invalid, NotFound
 from hai_scheduler.service.shared.world import UseCase
-from hai_scheduler.service.workspace.named_environments import Listed, NamedEnvironments
+from hai_scheduler.service.workspace.image_environments import ImageEnvironments, Listed
 from hai_scheduler.service.workspace.pinning import IMAGES
 
 
@@ -29,7 +29,7 @@ class Choices:
 class Catalogue(UseCase):
     """The use cases that list images and environments together."""
 
-    images: NamedEnvironments
+    images: ImageEnvironments
 
     async def show(self, caller: Caller, *, everybodys: bool = False, kind: str | None = None) -> Choices:
         """Return what the caller can choose or, with `everybodys`, all.

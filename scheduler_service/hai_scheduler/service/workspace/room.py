@@ -5,10 +5,10 @@ from __future__ import annotations
 from hai_scheduler.service.shared.world import World
 from hai_scheduler.service.workspace.catalogue import Catalogue
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
+from hai_scheduler.service.workspace.image_environments import ImageEnvironments
 from hai_scheduler.service.workspace.image_machines import ImageMachines
 from hai_scheduler.service.workspace.image_pins import ImagePins
 from hai_scheduler.service.workspace.mount_rules import MountRules
-from hai_scheduler.service.workspace.named_environments import NamedEnvironments
 from hai_scheduler.service.workspace.pin_references import PinReferences
 from hai_scheduler.service.workspace.pinning import Pinning
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
@@ -19,7 +19,7 @@ class WorkspaceRoom:
 
     def __init__(self, world: World) -> None:
         self.code = CodeSnapshots(world)
-        self.images = NamedEnvironments(world)
+        self.images = ImageEnvironments(world)
         self.catalogue = Catalogue(world, self.images)
         self.image_pins = ImagePins(images=world.images)
         self.mount_rules = MountRules(world)

@@ -256,7 +256,7 @@ def test_the_services_sentence_becomes_part_of_the_answer(hai: Hai, platform: An
     verdict = {"kind": "CAPACITY", "sentence": "Needs 2 nodes but 1 is free.", "position": 1, "data": {}}
 
     def waits(call: Any) -> None:
-        platform.tasks[41]["verdict"] = verdict
+        platform.tasks[41].update(verdict=verdict, message=verdict["sentence"])
 
     platform.after = [lambda _rules: None, waits]
     assert (

@@ -1,4 +1,4 @@
-"""Lists environments for users, and writes and deletes them for admins. Each change is in the audit trail."""
+"""Lists environments that are images for users, and writes and deletes them for admins, with an audit trail."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Listed:
     chosen: bool
 
 
-class NamedEnvironments(UseCase):
-    """The use cases of environments."""
+class ImageEnvironments(UseCase):
+    """The use cases of environments that are images. Those of haienv are folders: `catalogue` shows both."""
 
     async def show(self, caller: Caller, *, everybodys: bool = False) -> Sequence[Listed]:
         """The environments that the caller may use or, with `everybodys`, all; sorted by name. Raises Forbidden."""

@@ -12,7 +12,7 @@ from hai_scheduler.ports.values import HistoryEvent, UserRecord
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Forbidden, Invalid, NotFound
 from hai_scheduler.service.shared.topics import FEED
-from hai_scheduler.service.workspace.named_environments import NamedEnvironments
+from hai_scheduler.service.workspace.image_environments import ImageEnvironments
 from kit.builders import an_environment
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
@@ -26,7 +26,7 @@ class World:
     def __init__(self) -> None:
         clock = VirtualClock()
         self.store, self.bus = MemoryStore(), MemoryBus(clock)
-        self.use = NamedEnvironments(make_world(store=self.store, bus=self.bus, clock=clock))
+        self.use = ImageEnvironments(make_world(store=self.store, bus=self.bus, clock=clock))
 
     async def has(self, *environments: Environment) -> World:
         for one in environments:
