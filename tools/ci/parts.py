@@ -112,7 +112,7 @@ class Run:
     def _start(self, part: Part) -> None:
         missing = [why for thing in part.needs if (why := self._lacks(thing))]
         if missing:
-            self._skip(part, "; ".join(missing))
+            say(self._skip(part, "; ".join(missing)))
             return
         words = [*(["nice", "-n", str(part.nice)] if part.nice else []), *part.command]
         if part.beside:
@@ -144,11 +144,10 @@ class Run:
         took = f"after {int(running.took) // 60} min {int(running.took) % 60:02} s"
         verdict = f"== {name} {'FAILED (status ' + str(status) + ')' if status else 'passed'} {took}"
         if status == SKIPPED and part.beside:
-            self._skip(part, _last_line(self._log(name)))
-            return 0
-        self._status[name] = status
-        if not status:
+            status, verdict = 0, self._skip(part, _last_line(self._log(name)))
+        elif not status:
             self._unproven += [f"{name}: in part, {why}" for thing in part.uses if (why := self._lacks(thing))]
+        self._status[name] = status
         if part.beside:
             self._unshown.append((name, verdict))
             if all(self._parts[other].beside for other in self._running):
@@ -157,10 +156,10 @@ class Run:
         say(verdict)
         return status
 
-    def _skip(self, part: Part, why: str) -> None:
+    def _skip(self, part: Part, why: str) -> str:
         self._status[part.name] = 0
         self._unproven.append(f"{part.name}: skipped, {why}")
-        say(f"== {part.name} skipped, {why}")
+        return f"== {part.name} skipped, {why}"
 
     def _show(self) -> None:
         """Show what has ended beside others."""

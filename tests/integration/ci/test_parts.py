@@ -149,13 +149,14 @@ def test_what_does_not_leave_when_it_is_interrupted_is_killed_with_all_that_it_h
 def test_what_a_machine_lacks_is_skipped_by_name_and_what_comes_after_it_goes_on(go: Go) -> None:
     status, said = go(
         beside("needs", "echo did", needs=("moon",)),
-        beside("found out", "echo no sun today; exit 77"),
+        beside("found out", "echo looked; echo no sun today; exit 77"),
         front("last", "echo went on", "needs", "found out", uses=("moon", "air")),
         lacks=lambda thing: "no moon" if thing == "moon" else None,
     )
     assert status == 0
     assert "did" not in said
     assert "went on" in said
+    assert in_order(said, "looked", "no sun today\n", "== found out skipped, no sun today")
     proven = said.partition("== not proven on this machine\n")[2].splitlines()
     assert proven == ["needs: skipped, no moon", "found out: skipped, no sun today", "last: in part, no moon"]
 
