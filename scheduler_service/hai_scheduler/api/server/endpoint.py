@@ -36,6 +36,7 @@ from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.values import adapter_of
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.effort import Counted, Effort, working_on
+from hai_scheduler.sentences.catalogue import preferred
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import TooMany
 
@@ -135,7 +136,8 @@ class Endpoint(HubHandler):
         caller = await log_in(self, self._limits)
         _check_scope(route, caller)
         await self._users.see(caller)
-        self._who = replace(caller, address=address(self))
+        say = preferred(self.request.headers.get("Accept-Language", ""))
+        self._who = replace(caller, address=address(self), say=say)
         return caller.name
 
     # -- the body ---------------------------------------------------------------------------------
