@@ -18,7 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"})
+SHELLS = frozenset(
+    {"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "lksh", "yash", "csh", "bsd-csh", "tcsh", "fish"}
+)
 #: Programs that only start another one; some of them catch signals to pass them on.
 WRAPPERS = frozenset(
     {"accelerate", "catatonit", "conda", "dumb-init", "hatch", "mamba", "micromamba", "nsys", "pdm", "pipenv", "pixi"}
@@ -143,7 +145,8 @@ class _Search:
 def is_shell(pid: int) -> bool:
     """Return whether the process executes a shell."""
     program = read_program(pid)
-    if program in SHELLS:
+    # Files may be named with a version: ksh93, zsh-5.9, bash-static.
+    if program.replace("-static", "").rstrip("0123456789.-") in SHELLS:
         return True
     return program == "busybox" and bool({os.path.basename(word) for word in read_arguments(pid)[:2]} & SHELLS)
 

@@ -192,6 +192,10 @@ def test_a_process_that_cannot_be_read_is_a_worker(monkeypatch: Patch) -> None:
     [
         (Line(10, 1, "bash"), True),
         (Line(10, 1, "my-shell", program="dash"), True),
+        (Line(10, 1, "ksh", program="ksh93"), True),
+        (Line(10, 1, "zsh", program="zsh-5.9"), True),
+        (Line(10, 1, "sh", program="bash-static"), True),
+        (Line(10, 1, "bash-server", program="bash-server"), False),
         (Line(10, 1, "sh", program="busybox"), True),
         (Line(10, 1, "busybox ash -c x", program="busybox"), True),
         (Line(10, 1, "sleep 5", program="busybox"), False),
