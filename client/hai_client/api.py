@@ -59,15 +59,22 @@ class Client(
         super().__init__(transport)
 
     @classmethod
-    def of(cls, found: settings.Settings, *, waiting: Callable[[Unavailable, float], None] | None = None) -> Client:
+    def of(
+        cls,
+        found: settings.Settings,
+        *,
+        waiting: Callable[[Unavailable, float], None] | None = None,
+        language: str = "",
+    ) -> Client:
         """Return a client for settings that were loaded before; without a token only `health` works.
 
         Args:
             found: The settings.
             waiting: Called before each wait for a platform that restarts, with the reason and the seconds waited so
                 far.
+            language: The language of what the service says, such as `zh-CN`; empty: English.
         """
-        return cls(transport=Transport(found.api_url, found.token, waiting=waiting))
+        return cls(transport=Transport(found.api_url, found.token, waiting=waiting, language=language))
 
     def __repr__(self) -> str:
         return f"Client({self._http.base!r})"

@@ -60,7 +60,7 @@ def parse_duration(text: str, *, field: str = "duration") -> float:
 def format_duration(seconds: float) -> str:
     """Write a length of time with its two largest units: `45 s`, `3 min 20 s`, `1 h 58 min`, `2 d 4 h`.
 
-    The service's sentences (`hai_scheduler.core.explaining.explain`) and the panel have the same notation.
+    The service's sentences (`hai_scheduler.sentences.words`) and the panel have the same notation.
     """
     left = max(0, round(seconds))
     for (unit, size), (below, part) in zip(_SHOWN, _SHOWN[1:]):

@@ -60,6 +60,8 @@ class Transport:
     waiting: Callable[[Unavailable, float], None] | None = None
     #: Whether requests to other machines may go through a proxy of the environment (http_proxy).
     proxies: bool = True
+    #: The language that answers shall be in, as `Accept-Language` names it; empty: any.
+    language: str = ""
     _opener: urllib.request.OpenerDirector = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -184,6 +186,8 @@ class Transport:
             sent["Content-Type"] = "application/json"
         elif method not in ("GET", "DELETE"):
             data = b""
+        if self.language:
+            sent["Accept-Language"] = self.language
         if self.token:
             sent["Authorization"] = f"Bearer {self.token}"
         sent.update(headers or {})

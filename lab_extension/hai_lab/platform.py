@@ -13,7 +13,15 @@ from hai_lab.problem import Problem, invalid, restarting, unavailable
 
 API_PATH = "/services/hai/api/v1"
 #: Headers of the browser that are forwarded to the platform.
-REQUEST_HEADERS = ("Accept", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID")
+REQUEST_HEADERS = (
+    "Accept",
+    "Accept-Language",
+    "Content-Type",
+    "Idempotency-Key",
+    "If-Match",
+    "If-None-Match",
+    "Last-Event-ID",
+)
 #: Query parameters for Jupyter Server, which may be secret and are not forwarded.
 OWN_PARAMETERS = frozenset({"token", "_xsrf", "no_track_activity"})
 #: Seconds. Streams are silent for at most 15 s: the platform sends keep-alives.

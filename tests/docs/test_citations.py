@@ -24,8 +24,8 @@ _ELSEWHERE = """
     _last_activity _libgcc_mutex activate add_accept_handler auto blocked_users default_transaction_read_only degraded
     enable_jit_checkpoint falling gpu0_use hfai.datasets.NAME iflytek io_submit jupyter_server.serverapp.ServerApp
     nodeN nohup numpy.savez ok os.pidfd_open pam postgresql preexec_fn printWidth remote_ip removeprefix splitlines
-    sqlite str.removeprefix sudo t0 t399 torch.distributed.init_process_group typing.get_type_hints username_pattern
-    vision webhookerrors.ToStatusErr zh_CN
+    sqlite str.removeprefix sudo t0 t399 torch.distributed.init_process_group turn_over typing.get_type_hints
+    username_pattern vision webhookerrors.ToStatusErr zh_CN
 """
 ELSEWHERE = frozenset(_ELSEWHERE.split())
 #: Files of examples, of other projects and of builds, and an address.

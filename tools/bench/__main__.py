@@ -36,7 +36,6 @@ STUDIES: Final[Mapping[str, tuple[str, str, Chosen]]] = {
     "ffrecord": ("ffrecord", "reading FFRecord files, beside small files and the original's reader", _none),
     "haienv": ("environments", "how fast environments are built, listed and frozen", _none),
     "metrics": ("metrics", "what metrics cost the rank and the service", _none),
-    "frameworks": ("frameworks", "what an interruption costs with other people's frameworks", _none),
     "peers": ("peers", "the platform beside Slurm on this machine", lambda words: {"root": ROOT, "tasks": words.tasks}),
     "reports": (
         "reports", "how long reports take over many runs, on SQLite and PostgreSQL", lambda words: {"runs": words.runs},

@@ -75,10 +75,10 @@ class Notification:
     kind: str
     at: datetime
     task_id: int | None = None
-    #: The id of the sentence, for clients that write it in other languages, with its parameters.
+    #: The id of the sentence, with its parameters: what `text` says, for programs.
     sentence: str
     params: dict[str, Any]
-    #: The sentence in English.
+    #: The sentence.
     text: str
     #: The last lines of a failed task.
     lines: tuple[str, ...]

@@ -392,6 +392,8 @@ class Run:
     checkpoint: Checkpoint | None = None
     #: Why the run ended; a value of `Reason`.
     reason: str | None = None
+    #: Why it ended or has to leave, as a part of a sentence; None: it does neither.
+    because: str | None = None
     #: How a run that was told to leave has left. saved: it said so, or a checkpoint after the notice exists. unknown:
     #: it left by itself, and nothing shows that it had saved. ended: it was ended before it left.
     left: str | None = None
@@ -730,7 +732,9 @@ class ShortWait:
     data: dict[str, Any]
     #: About when that is over, if it can be said; the words then end with it.
     until: datetime | None = None
-    #: The words in English, without capital and full stop.
+    #: The words, without capital, full stop and that time.
+    words: str
+    #: The words with that time.
     text: str
 
 

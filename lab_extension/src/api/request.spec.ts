@@ -34,6 +34,7 @@ describe('requests', () => {
       'POST http://localhost/user/alice/hai-lab/api/tasks'
     ]);
     expect(requests[1]!.headers.get('Idempotency-Key')).toBe('key-1');
+    expect(requests.map(request => request.headers.get('Accept-Language'))).toEqual(['en', 'en']);
     expect(await requests[1]!.json()).toEqual({ name: 'x' });
   });
 

@@ -2,7 +2,7 @@
 
 import { EventParser, type IServerEvent } from './sse';
 import type { ICollisionProblem, IFieldError, IProblem } from './types';
-import { trans } from '../text/translate';
+import { language, trans } from '../text/translate';
 import type { ITransport } from './transport';
 
 /** An answer that is an error, or no answer at all (status 0). */
@@ -150,11 +150,10 @@ async function send(transport: ITransport, path: string, request: IRequest): Pro
   const search = new URLSearchParams(query.map(([name, value]) => [name, String(value)])).toString();
   const url = transport.url(path) + (search === '' ? '' : `?${search}`);
   const init: RequestInit = { method: request.method ?? 'GET' };
-  if (request.headers || request.body !== undefined) {
-    // JupyterLab names a type only for its own API; without one a browser says text/plain.
-    const type = request.body === undefined ? {} : { 'Content-Type': 'application/json' };
-    init.headers = { ...type, ...request.headers };
-  }
+  // JupyterLab names a type only for its own API; without one a browser says text/plain.
+  const type = request.body === undefined ? {} : { 'Content-Type': 'application/json' };
+  // The service speaks the language of the interface, which may be another one than the browser's.
+  init.headers = { 'Accept-Language': language(), ...type, ...request.headers };
   if (request.signal) {
     init.signal = request.signal;
   }

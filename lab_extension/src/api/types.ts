@@ -644,10 +644,10 @@ export interface INotification {
     | 'test';
   at: string;
   task_id: number | null;
-  /** The id of the sentence, for clients that write it in other languages, with its parameters. */
+  /** The id of the sentence, with its parameters: what `text` says, for programs. */
   sentence: string;
   params: Record<string, unknown>;
-  /** The sentence in English. */
+  /** The sentence. */
   text: string;
   /** The last lines of a failed task. */
   lines: string[];
@@ -683,7 +683,9 @@ export interface IShortWait {
   data: Record<string, unknown>;
   /** About when that is over, if it can be said; the words then end with it. */
   until: string | null;
-  /** The words in English, without capital and full stop. */
+  /** The words, without capital, full stop and that time. */
+  words: string;
+  /** The words with that time. */
   text: string;
 }
 
@@ -1451,6 +1453,8 @@ export interface IRun {
   checkpoint: ICheckpoint | null;
   /** Why the run ended; a value of `Reason`. */
   reason: string | null;
+  /** Why it ended or has to leave, as a part of a sentence; null: it does neither. */
+  because: string | null;
   /** How a run that was told to leave has left. saved: it said so, or a checkpoint after the notice exists. unknown: it left by itself, and nothing shows that it had saved. ended: it was ended before it left. */
   left: 'saved' | 'unknown' | 'ended' | null;
   /** Node-seconds of work that were lost at its end; null: none were, or it is not known how many were. */

@@ -3,7 +3,6 @@
 import type { IApi } from '../api/client';
 import type { TaskAction } from '../api/operations';
 import type { IDecision, IEvent, ITaskDetail, IWhatIf, PriorityChoice } from '../api/types';
-import { shareText } from '../text/changes';
 import { isWaiting } from '../text/words';
 import { curvesOf, type ICurve } from './curves';
 import type { Feed } from './feed';
@@ -100,7 +99,7 @@ export class TaskModel extends LiveModel {
     if (isWaiting(task.state)) {
       const { what_if, budgets, share } = await this.api.explain(this.id);
       this._whatIf = what_if;
-      this._facts = share === null ? budgets : [...budgets, shareText(share)];
+      this._facts = share === null ? budgets : [...budgets, share.sentence];
     }
     if (this._wantsDecisions) {
       await this.readDecisions();

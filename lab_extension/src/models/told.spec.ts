@@ -85,19 +85,21 @@ describe('what the user is told', () => {
     expect(tellingOf(told(1), NOW + 600_000).stale).toBe(true);
   });
 
-  it('says of a digest how many there are, and opens no task', () => {
-    const digest = told(1, { kind: 'digest', count: 12, sentence: undefined, params: undefined }, null);
-    expect(tellingOf(digest, NOW)).toMatchObject({ text: '12 more notifications', task: null, kind: 'info' });
+  it('opens no task for a digest', () => {
+    const text = '12 more notifications: 12 started.';
+    const digest = told(1, { kind: 'digest', count: 12, text, sentence: undefined, params: undefined }, null);
+    expect(tellingOf(digest, NOW)).toMatchObject({ text, task: null, kind: 'info' });
   });
 
   it('says what happened after a long name too', () => {
     const params = { task: 41, name: 'x'.repeat(128) };
-    const { text } = tellingOf(told(1, { kind: 'ended', sentence: 'task.succeeded', params }), NOW);
+    const said = `Task 41 (${params.name}) has ended well.`;
+    const { text } = tellingOf(told(1, { kind: 'ended', text: said, params }), NOW);
     expect(text).toBe(`Task 41 (${'x'.repeat(39)}…) has ended well.`);
   });
 
-  it('shows the words of the service for what this version does not know', () => {
-    const odd = told(1, { kind: 'moved', sentence: 'task.moved', params: null, text: 'Task 41 has moved.' });
-    expect(tellingOf(odd, NOW)).toMatchObject({ text: 'Task 41 has moved.', kind: 'info' });
+  it('has the times of the reader', () => {
+    const { text } = tellingOf(told(1, { params: null, text: 'By 2026-11-21 03:00:00 UTC.' }), NOW);
+    expect(text).toMatch(/^By (?!2026).*00:00\.$/);
   });
 });

@@ -3,7 +3,7 @@
 import type { IDisposable } from '@lumino/disposable';
 import { EventKind } from '../api/constants';
 import type { IEvent } from '../api/types';
-import { digestText, toldText, type Told } from '../text/notifications';
+import { localTimes } from '../text/format';
 import type { Feed } from './feed';
 import { SeenKeys } from './seen';
 
@@ -80,7 +80,7 @@ export function tellingOf(event: IEvent, now: number): ITelling {
     // Numbers begin again with a new database.
     key: `${event.seq}@${event.at}`,
     kind: data.kind === 'failed' ? 'error' : WARNING.has(String(data.kind)) ? 'warning' : 'info',
-    text: digest ? digestText(Number(data.count)) : toldText(toldOf(data)),
+    text: textOf(data, now),
     task: digest ? null : event.task_id,
     stale: now - Date.parse(event.at) > STALE
   };
@@ -88,16 +88,11 @@ export function tellingOf(event: IEvent, now: number): ITelling {
 
 const WARNING: ReadonlySet<string> = new Set(['interrupted', 'waiting', 'gpus_idle']);
 
-function toldOf(data: IEvent['data']): Told {
-  const params =
-    typeof data.params === 'object' && data.params !== null ? (data.params as Told['params']) : {};
-  const { name } = params;
-  return {
-    sentence: String(data.sentence),
-    params:
-      typeof name === 'string' && name.length > NAME
-        ? { ...params, name: `${name.slice(0, NAME - 1)}…` }
-        : params,
-    text: String(data.text)
-  };
+/** What the service says of it; a long name in it is cut. */
+function textOf(data: IEvent['data'], now: number): string {
+  const text = localTimes(String(data.text), now);
+  const { name } = (data.params ?? {}) as Record<string, unknown>;
+  return typeof name === 'string' && name.length > NAME
+    ? text.replace(name, () => `${name.slice(0, NAME - 1)}…`)
+    : text;
 }

@@ -97,6 +97,7 @@ export function aWaitingTask(
     state: 'queued',
     node_names: [],
     running_since: null,
+    message: 'It needs 2 nodes and 1 is free.',
     verdict: {
       kind: 'CAPACITY',
       sentence: 'It needs 2 nodes and 1 is free.',
@@ -160,6 +161,7 @@ export function aRun(given: Partial<IRun> = {}): IRun {
     notice: null,
     checkpoint: null,
     reason: 'turn_over',
+    because: 'its turn was over and a task of equal priority waited',
     left: 'saved',
     lost_s: null,
     failed_ranks: [],

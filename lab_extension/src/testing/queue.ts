@@ -24,6 +24,7 @@ export function aQueueTask(id: number, given: Partial<IQueueTask> = {}): IQueueT
       id: 'capacity',
       data: { nodes: 2, gpus: null, group: 'training' },
       until: null,
+      words: 'waits for 2 nodes of training',
       text: 'waits for 2 nodes of training'
     },
     ...given

@@ -5,8 +5,7 @@
 
 import type { IAlarm } from '../api/types';
 import { runbookOf } from './runbook';
-import { trans } from './translate';
-import { isEnglish } from './verdicts';
+import { isEnglish, trans } from './translate';
 import { numberText } from './words';
 
 /** How grave an alarm is. */

@@ -47,4 +47,4 @@ export const ASKED_FIELDS = [
 /** Their values where nothing is said. */
 export const ASKED_DEFAULTS = {
   retries: 0
-};
+} as const;

@@ -10,7 +10,7 @@ import {
   relative,
   size
 } from './format';
-import { count, priorityLabel, priorityOf, reasonText, stateLabel } from './words';
+import { count, priorityLabel, priorityOf, stateLabel } from './words';
 import { aRun, aTask } from '../testing/fakes';
 
 describe('durations', () => {
@@ -69,11 +69,6 @@ describe('words', () => {
 
   it('shorten a list of nodes', () => {
     expect(nodeList(['a', 'b', 'c'], 2)).toBe('a, b and 1 more');
-  });
-
-  it('show a reason that is not known as it is', () => {
-    expect(reasonText('turn_over')).toMatch(/turn was over/);
-    expect(reasonText('solar_flare')).toBe('solar flare');
   });
 });
 

@@ -4,8 +4,7 @@
  */
 
 import type { IPolicyNumber } from '../api/types';
-import { trans } from './translate';
-import { isEnglish } from './verdicts';
+import { isEnglish, trans } from './translate';
 
 /** By the name of a number: its meaning, as `NUMBERS` of the service has it. */
 const MEANINGS: Record<string, () => string> = {

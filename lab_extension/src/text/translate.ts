@@ -41,6 +41,11 @@ export function language(): string {
   return languageTag;
 }
 
+/** Whether the language of the interface is that of the code. */
+export function isEnglish(): boolean {
+  return languageTag.split('-')[0] === 'en';
+}
+
 /** The texts. It may only be asked while something is drawn, never when a module is loaded: no catalogue is known then. */
 export const trans: ICatalogue = {
   __: (text, ...values) => catalogue.__(text, ...values),

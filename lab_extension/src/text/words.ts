@@ -100,29 +100,3 @@ function stateWord(state: TaskState): string {
       return trans._p('state', 'stopped');
   }
 }
-
-/** Why runs end. The names are `Reason`'s of the scheduler. */
-const REASONS: Record<string, () => string> = {
-  succeeded: () => trans.__('every rank exited with status 0'),
-  failed: () => trans.__('its command failed'),
-  time_limit: () => trans.__('it reached its time limit'),
-  preempted: () => trans.__('a task of higher priority needed its nodes'),
-  turn_over: () => trans.__('its turn was over and an equal waited'),
-  drained: () => trans.__('a node was being drained'),
-  paused: () => trans.__('the platform was paused'),
-  user_suspended: () => trans.__('it was suspended by hand'),
-  user_stopped: () => trans.__('it was stopped by hand'),
-  owner_archived: () => trans.__('its owner was archived by an admin'),
-  yielded: () => trans.__('it gave its nodes back'),
-  gpus_idle: () => trans.__('its GPUs were idle and another task waited'),
-  node_lost: () => trans.__('a node was lost'),
-  supervisor_killed: () => trans.__('the supervisor of a rank was killed'),
-  evicted: () => trans.__('the cluster took a node of it away'),
-  restored: () => trans.__('the database was restored'),
-  start_failed: () => trans.__('it could not be started on its nodes')
-};
-
-/** Why a run ended, as a part of a sentence; unknown reasons are shown as they are. */
-export function reasonText(reason: string): string {
-  return REASONS[reason]?.() ?? reason.replaceAll('_', ' ');
-}

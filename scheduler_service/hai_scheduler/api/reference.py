@@ -13,6 +13,7 @@ from hai_scheduler.api.server.problems import CODES
 from hai_scheduler.api.server.route import OPEN, RUN, RawBytes, Route, YamlText
 from hai_scheduler.api.wire.values import wire_name
 from hai_scheduler.core.model.event_kinds import EventKind
+from hai_scheduler.sentences.catalogue import languages
 from hai_scheduler.service.insight.feed import FOR_EVERYBODY
 from hai_scheduler.service.shared.caller import (
     SCOPE_ACTIVE_USERS,
@@ -60,6 +61,8 @@ _CONVENTIONS = """
 - `{task}` is an id or a name; a name means the caller's latest task of that name. Admins may write `user/name`,
   URL-encoded. A task of another user is answered like one that does not exist.
 - HEAD is answered wherever GET is.
+- Sentences are English, or in the language that `Accept-Language` asks for: {languages}. Fields such as `sentence`,
+  `message` and `text` are for people; what they say is beside them for programs, the same in all languages.
 - Lists come in pages: send `next_cursor` back as `cursor` until it is null.
 - Streams are server-sent events. Without messages they send a comment every 15 seconds, and they end after an hour at
   the latest: go on with `Last-Event-ID`.
@@ -113,7 +116,7 @@ def reference() -> str:
     parts = [
         _INTRODUCTION.rstrip("\n"),
         *(f"| `{scope}` | {meaning} |" for scope, meaning in _SCOPES.items()),
-        _CONVENTIONS.rstrip("\n"),
+        _CONVENTIONS.rstrip("\n").replace("{languages}", _languages()),
         *(f"| `{code}` | {status} | {title} |" for code, (status, title) in CODES.items()),
         _IN_BETWEEN.rstrip("\n"),
         "\n## Endpoints\n",
@@ -129,6 +132,10 @@ def reference() -> str:
     for name, model in schema["components"]["schemas"].items():
         parts += _model(name, model)
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _languages() -> str:
+    return " or ".join(f"`{language.tag}`" for language in languages().values())
 
 
 def _feed() -> str:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from hai_scheduler.core.explaining.explain import human_duration
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.words import duration
 
 Summary = Mapping[str, Any]
 
@@ -41,7 +42,7 @@ def _length(key: str, size: str, figure: str) -> Callable[[Summary], str]:
 
 
 def _time(seconds: float | None) -> str:
-    return "-" if seconds is None else human_duration(timedelta(seconds=seconds))
+    return "-" if seconds is None else duration(ENGLISH, timedelta(seconds=seconds))
 
 
 def _share(name: str) -> Callable[[Summary], str]:

@@ -11,7 +11,8 @@ from typing import Any
 
 from hai_client.cli.shared.context import Context
 from hai_client.errors import Invalid
-from hai_scheduler.core.explaining.explain import nodes as count_of
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.words import nodes as count_of
 from hai_scheduler.sim import report
 from hai_scheduler.sim.curves import SUFFIXES, Curves, curves_of
 from hai_scheduler.sim.figures import rows_of
@@ -64,7 +65,7 @@ def _draw(
     curves: Sequence[Curves],
     summaries: Sequence[dict[str, Any]],
 ) -> None:
-    title = f"{Path(study.trace.file).name} on {count_of(args.nodes)}"
+    title = f"{Path(study.trace.file).name} on {count_of(ENGLISH, args.nodes)}"
     figure = drawing.draw(curves, title)
     if args.picture is not None:
         write_whole("--picture", args.picture, lambda path: drawing.save(figure, path))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 
 from hai_client.cli.shared.context import Context
-from hai_scheduler.core.explaining.explain import node_names, why
 from hai_scheduler.core.model.decisions import Decision, Keep, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.model.policy import Policies, Policy
-from hai_scheduler.core.model.reasons import sentence_of
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.planning.plan import plan
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.verdicts import why
+from hai_scheduler.sentences.words import because, node_names
 from hai_scheduler.service.shared.policy_numbers import changed
 from hai_scheduler.sim.plain import encode
 from hai_scheduler.sim.snapshots import Recorded, read
@@ -29,7 +30,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
             {
                 "decisions": [{"kind": type(one).__name__.lower(), **encode(one)} for one in made.decisions],
                 "waiting": [
-                    {"task_id": task.id, "sentence": why(verdict, snapshot.now), "verdict": encode(verdict)}
+                    {"task_id": task.id, "sentence": why(ENGLISH, verdict, snapshot.now), "verdict": encode(verdict)}
                     for task, verdict in waits
                 ],
                 "look_again": encode(made.look_again),
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
     if not made.decisions:
         context.out.line("  Nothing is to be done.")
     for task, verdict in waits:
-        context.out.line(f"  Task {task.id} of {task.user} waits: {why(verdict, snapshot.now)}")
+        context.out.line(f"  Task {task.id} of {task.user} waits: {why(ENGLISH, verdict, snapshot.now)}")
     if made.look_again is not None:
         context.out.line(f"Time alone may change this at {made.look_again:%Y-%m-%d %H:%M:%S} UTC.")
     return 0
@@ -62,13 +63,15 @@ def _policies(recorded: Recorded, args: argparse.Namespace) -> Policies:
 def _sentence(decision: Decision) -> str:
     match decision:
         case Start():
-            return f"Task {decision.task_id} starts at {decision.priority.name} on {node_names(decision.nodes)}."
+            return (
+                f"Task {decision.task_id} starts at {decision.priority.name} on {node_names(ENGLISH, decision.nodes)}."
+            )
         case Suspend():
             other = f", for task {decision.beneficiary}" if decision.beneficiary is not None else ""
-            return f"Task {decision.task_id} is told to leave{other}: {sentence_of(decision.reason)}."
+            return f"Task {decision.task_id} is told to leave{other}: {because(ENGLISH, decision.reason)}."
         case Keep():
-            return f"{node_names(tuple(sorted(decision.nodes)))} are kept for task {decision.task_id}."
+            return f"{node_names(ENGLISH, tuple(sorted(decision.nodes)))} are kept for task {decision.task_id}."
         case Stop():
-            return f"Task {decision.task_id} is stopped: {sentence_of(decision.reason)}."
+            return f"Task {decision.task_id} is stopped: {because(ENGLISH, decision.reason)}."
         case Quarantine():
             return f"Node {decision.node} is put in quarantine: {len(decision.tasks)} tasks failed on it."

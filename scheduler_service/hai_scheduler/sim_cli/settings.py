@@ -10,9 +10,10 @@ from datetime import timedelta
 
 from hai_client.durations import format_duration
 from hai_client.errors import Invalid
-from hai_scheduler.core.explaining.explain import nodes as count_of
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.ordering.discipline import Discipline
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.words import nodes as count_of
 from hai_scheduler.service.shared.policy_numbers import changed
 from hai_scheduler.sim.failures import FIREFLYER_RATE, FailureModel
 from hai_scheduler.sim.formats import FORMATS
@@ -112,7 +113,7 @@ def _assumptions(args: argparse.Namespace, trace: Trace, failures: FailureModel 
     saves = "never" if args.saves_every is None else f"every {_length(args.saves_every)}"
     cost, first = _length(args.restart_cost), trace.jobs[0].submitted_at
     said = [
-        f"{count_of(args.nodes)} with {args.gpus_per_node} GPUs each",
+        f"{count_of(ENGLISH, args.nodes)} with {args.gpus_per_node} GPUs each",
         f"the first job is submitted at {first:%Y-%m-%d %H:%M} UTC",
         f"a start after the first costs {cost}",
         f"a job that is told to leave has saved all of its work when it leaves; by itself it saves {saves}",

@@ -42,6 +42,10 @@ class Drop(Exception):
     """Close the connection without a word."""
 
 
+#: Why a task of its waits, as the service says it.
+WAITS = "it needs 2 nodes and 1 is free"
+
+
 @dataclass
 class Call:
     method: str
@@ -120,7 +124,7 @@ class FakePlatform:
         number = len(self.tasks) + 41
         verdict = {
             "kind": "CAPACITY",
-            "sentence": "it needs 2 nodes and 1 is free",
+            "sentence": WAITS,
             "position": 2,
             "earliest_start": None,
             "data": {"needs": 2, "free": 1},
@@ -131,7 +135,7 @@ class FakePlatform:
             "id": number, "name": name, "user": "alice", "state": "queued", "held": False, "priority": "AUTO",
             "effective_priority": "NORMAL", "group": "training", "nodes": 2, "gpus": None, "node_names": [],
             "submitted_at": AT, "running_since": None, "ended_at": None, "served_s": 0.0, "run_count": 0,
-            "suspensions": 0, "unsaved": 0, "checkpoint": None, "reason": None, "message": "waits", "verdict": verdict,
+            "suspensions": 0, "unsaved": 0, "checkpoint": None, "reason": None, "message": WAITS, "verdict": verdict,
             "deadline": None, "tags": [], "command": ["python", "train.py"], "cwd": "/shared/a b", "env": {"LR": "0.1"},
             "profile": "auto", "signal": None, "watch": [], "hint": None, "grace_s": 120.0,
             "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
@@ -158,7 +162,7 @@ def run_of(number: int, **changes: Any) -> dict[str, Any]:
         ],
         "started_at": AT, "running_at": AT, "ended_at": "2026-11-21T04:15:00Z", "notice": None,
         "checkpoint": {"at": AT, "step": 1200, "path": "/shared/ckpt/1200", "source": "told"}, "reason": "turn_over",
-        "haienv": None, "left": "saved",
+        "because": "its turn was over and a task of equal priority waited", "haienv": None, "left": "saved",
         "lost_s": 12.0, "failed_ranks": [], "summary": None,
     }  # fmt: skip
     run.update(changes)

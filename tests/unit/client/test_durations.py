@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from hai_client.durations import format_duration, parse_duration
 from hai_client.errors import Invalid
-from hai_scheduler.core.explaining.explain import human_duration
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.words import duration
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_a_length_of_time_is_written_with_its_two_largest_units(seconds: float, 
 @given(st.floats(0, 1e7))
 def test_the_services_sentences_have_the_same_notation(seconds: float) -> None:
     length = timedelta(seconds=seconds)
-    assert format_duration(length.total_seconds()) == human_duration(length)
+    assert format_duration(length.total_seconds()) == duration(ENGLISH, length)
 
 
 @given(st.integers(0, 10**7))

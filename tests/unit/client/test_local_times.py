@@ -29,9 +29,10 @@ def _in_shanghai(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("from 14:00:00 UTC to 15:59 UTC.", "from 2026-11-21 22:00:00 to 2026-11-21 23:59."),
         ("at 2026-12-01 23:30 UTC at the latest", "at 2026-12-02 07:30 at the latest"),
         ("its name is 99:99 UTC, or 2026-13-01 10:00 UTC", "its name is 99:99 UTC, or 2026-13-01 10:00 UTC"),
+        ("最迟 19:12:01 UTC（42 分钟后）", "最迟 03:12:01（42 分钟后）"),
         ("needs 2 nodes and 1 is free", "needs 2 nodes and 1 is free"),
     ],
-    ids=["today", "another day here", "with a date", "no time", "none"],
+    ids=["today", "another day here", "with a date", "no time", "in Chinese", "none"],
 )
 def test_they_are_shown_in_local_time(sentence: str, shown: str) -> None:
     assert local_times(sentence, now=NOW) == shown

@@ -1,7 +1,7 @@
 """The texts in the language of the user's terminal. English texts are the keys, as in the panel.
 
 A catalogue is a JSON file beside this module. `make reference` writes it from the panel's own, so that one translation
-serves both; the English is what the service says itself, and needs no file.
+serves both. What the service says comes in this language from there: it needs no text here.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from hai_client.cli.shared.locale import locale_tag
+
 _PLACE = re.compile(r"%(\d+)")
 #: Between a context and its text, as in gettext.
 CONTEXT = "\x04"
@@ -21,12 +23,8 @@ _OTHER_SCRIPT = {"zh": ("TW", "HK", "MO")}
 
 
 def language(environ: Mapping[str, str] = os.environ) -> str | None:
-    """Return the name of the catalogue for the user's locale, such as `zh_CN`; None: English.
-
-    As in all programs of the terminal, LC_ALL counts before LC_MESSAGES, and this before LANG.
-    """
-    locale = next((environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(name)), "")
-    tag, region = re.split(r"[.@]", locale, maxsplit=1)[0].partition("_")[::2]
+    """Return the name of the catalogue for the user's locale, such as `zh_CN`; None: English."""
+    tag, _, region = locale_tag(environ).partition("-")
     if region.upper() in _OTHER_SCRIPT.get(tag, ()):
         return None
     known = _catalogues()
@@ -36,7 +34,7 @@ def language(environ: Mapping[str, str] = os.environ) -> str | None:
 
 
 def is_english() -> bool:
-    """Whether the sentences of the service are in the user's language already."""
+    """Whether the texts are the English ones of the code."""
     return language() is None
 
 

@@ -6,6 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from hai_client.backports import dataclass
+from hai_client.cli.shared.locale import locale_tag
 from hai_client.cli.shared.output import Output
 from hai_client.errors import NotLoggedIn, Unavailable
 
@@ -48,7 +49,9 @@ class Context:
         if self._client is None:
             from hai_client.api import Client
 
-            self._client = Client.of(self.settings(), waiting=self.waiting)
+            # JSON is for programs: it is the same for all users.
+            language = "" if self.json else locale_tag()
+            self._client = Client.of(self.settings(), waiting=self.waiting, language=language)
         return self._client
 
     def waiting(self, problem: Unavailable, waited_s: float) -> None:

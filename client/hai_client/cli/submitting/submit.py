@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hai_client import names
-from hai_client.cli.language import told, verdicts
 from hai_client.cli.language.asked_fields import ASKED_FIELDS
 from hai_client.cli.shared import asked
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import clean
+from hai_client.cli.shared.output import clean, local_times
 from hai_client.cli.shared.parser import Command
 from hai_client.cli.submitting import drafts, env_options, python_options, scripts, snapshot_options
 from hai_client.cli.tasks import forecast
@@ -234,7 +233,7 @@ def sentence(ctx: Context, task: Task) -> str:
     place = ""
     if task.verdict is not None and task.verdict.position is not None:
         place = f", position {task.verdict.position}"
-    why = clean(verdicts.waits(task) or told.message(task)).rstrip(".。")
+    why = clean(local_times(task.message)).rstrip(".。")
     if why[1:2].islower():
         # The service's sentence begins with a capital letter; here it continues another one.
         why = why[0].lower() + why[1:]

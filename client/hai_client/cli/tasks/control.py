@@ -8,12 +8,11 @@ from functools import partial
 from typing import Callable
 
 from hai_client.api import Client
-from hai_client.cli.language import told, verdicts
 from hai_client.cli.language.catalogue import is_english
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.complaints import complain
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import STATE_STYLES, clean
+from hai_client.cli.shared.output import STATE_STYLES, clean, local_times
 from hai_client.cli.shared.parser import Command
 from hai_client.cli.tasks import view
 from hai_client.cli.tasks.listing import none_like_that, states
@@ -49,8 +48,7 @@ def _named(key: str, error: HaiError) -> str:
 
 
 def _tell(ctx: Context, task: Task) -> None:
-    waits = task.verdict is not None and task.message in ("", task.verdict.sentence)
-    why = clean(verdicts.waits(task) if waits else told.message(task))
+    why = clean(local_times(task.message))
     state = view.state(task)
     name = view.named(task.id, ctx.out.style(clean(task.name), "bold"))
     styled = ctx.out.style(state, STATE_STYLES.get(task.state))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from hai_client.backports import without_prefix
-from hai_client.cli.language import told, verdicts
 from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import local_times
 from hai_client.cli.tasks import failing
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Unavailable
@@ -99,7 +99,7 @@ def say_why_silent(ctx: Context, task: TaskSummary) -> None:
     """Tell a user who sees no lines yet what the command waits for."""
     if not ctx.out.watched or ctx.json or task.state not in ("queued", "suspended"):
         return
-    why = (verdicts.waits(task) or told.message(task)).rstrip(".。")
+    why = local_times(task.message).rstrip(".。")
     ctx.out.note(f"{task.name} is {task.state}: {why or 'it waits'} (Ctrl-C leaves; the task stays)")
 
 
@@ -130,5 +130,5 @@ def how_it_stands(task: Task) -> str:
     """Return for example `digits failed: its command ended (rank 0 with status 1).` or `digits is suspended`."""
     how = f"{task.name} {task.state}" if task.state in ENDED_STATES else f"{task.name} is {task.state}"
     # The service's sentence on the end of a task begins with the state, too.
-    why = without_prefix(told.message(task), f"{task.state.capitalize()}: ")
+    why = without_prefix(local_times(task.message), f"{task.state.capitalize()}: ")
     return f"{how}: {why}" if why else how

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from hai_client.cli.language import forecasts, told, verdicts
 from hai_client.cli.language.catalogue import heading, is_english, label, say
 from hai_client.cli.language.words import duration, size, state_word
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Column, Output, local
+from hai_client.cli.shared.output import Column, Output, local, local_times
 from hai_client.cli.shared.parser import Command
 from hai_client.cli.tasks import view
 from hai_client.constants import EventKind
@@ -35,7 +34,7 @@ def _decisions(args: argparse.Namespace, ctx: Context) -> int:
         ctx.out.line(say("nothing was decided on it yet"))
     else:
         columns = [Column(heading("Time")), Column(heading("What")), Column(heading("Why"), whole=True)]
-        ctx.out.table(columns, [[local(one.at), word(one), told.decision(one)] for one in shown])
+        ctx.out.table(columns, [[local(one.at), word(one), local_times(one.sentence, now=one.at)] for one in shown])
     return 0
 
 
@@ -91,7 +90,7 @@ def _show(ctx: Context, name: str, found: Forecast) -> int:
 
 
 def _screen(out: Output, name: str, found: Forecast) -> None:
-    sentence = forecasts.forecast(found)
+    sentence = local_times(found.sentence, now=found.at)
     if is_english():
         sentence = sentence[:1].lower() + sentence[1:]
     view.write_sentence(out, say("%1: %2", name, sentence))
@@ -106,11 +105,11 @@ def _facts(found: Forecast) -> Iterator[tuple[str, str]]:
     if found.suspends:
         yield label("Cost"), say("%1 of node time at most", duration(found.cost_s))
     if found.verdict is not None and found.outcome != "running":
-        yield label("Waits now"), verdicts.verdict(found.verdict)
+        yield label("Waits now"), local_times(found.verdict.sentence, now=found.at)
         if found.verdict.position is not None:
             yield label("Position"), str(found.verdict.position)
     for assumption in found.assumptions:
-        yield label("Assumed"), forecasts.assumption(assumption, now=found.at)
+        yield label("Assumed"), local_times(assumption.sentence, now=found.at)
 
 
 def _cost(cost: ForecastCost) -> str:

@@ -9,12 +9,11 @@ from typing import Any
 
 from hai_client import constants
 from hai_client.backports import UTC
-from hai_client.cli.language import told, verdicts
-from hai_client.cli.language.catalogue import heading, is_english, label, label_in, say, sentences
+from hai_client.cli.language.catalogue import heading, label, label_in, say, sentences
 from hai_client.cli.language.words import duration, gpus, state_word
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import STATE_STYLES, Cell, Column
+from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, local_times
 from hai_client.cli.shared.parser import Command
 from hai_client.cli.tasks import view
 from hai_client.codec import encode
@@ -153,16 +152,14 @@ def _explain(args: argparse.Namespace, ctx: Context) -> int:
         return 0
     if found.state not in constants.ENDED_STATES:
         _note_standstill(ctx)
-    # What an explanation lacks for another language: the priority and size of the task, and what it does.
-    task = None if is_english() else ctx.client.task(args.task)
-    why = found.sentence if task is None else verdicts.waits(task) or told.message(task)
-    view.write_sentence(ctx.out, view.told_of(say("task %1", found.task_id), state_word(found.state), why))
+    subject = say("task %1", found.task_id)
+    view.write_sentence(ctx.out, view.told_of(subject, state_word(found.state), found.sentence))
     if found.verdict is not None:
         view.verdict(ctx.out, found.verdict, None)
     view.facts(ctx.out, ((label("Budget"), sentence) for sentence in found.budgets))
     if found.share is not None:
-        view.facts(ctx.out, [(label_in("part of all", "Share"), told.share(found.share))])
-    view.facts(ctx.out, ((label("What if"), told.change(change, task)) for change in found.what_if))
+        view.facts(ctx.out, [(label_in("part of all", "Share"), found.share.sentence)])
+    view.facts(ctx.out, ((label("What if"), local_times(change.sentence)) for change in found.what_if))
     return 0
 
 

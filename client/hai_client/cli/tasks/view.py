@@ -9,10 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from hai_client.backports import UTC
-from hai_client.cli.language import told, verdicts
 from hai_client.cli.language.asked_fields import ASKED_FIELDS
 from hai_client.cli.language.catalogue import heading, is_english, label, label_in, say, say_in
-from hai_client.cli.language.words import ago, duration, files, reason_word, size, state_word
+from hai_client.cli.language.words import ago, duration, files, size, state_word
 from hai_client.cli.language.words import runs as counted_runs
 from hai_client.cli.shared.output import (
     STATE_STYLES,
@@ -34,7 +33,6 @@ from hai_client.wire.schema import (
     Holder,
     Rank,
     Run,
-    ShortWait,
     Task,
     TaskProgress,
     TaskSummary,
@@ -136,21 +134,9 @@ def now(task: TaskSummary) -> str:
         return "; ".join(filter(None, [where, leaves, idle(task)]))
     if task.verdict is not None and task.state not in ENDED_STATES:
         place = f"#{task.verdict.position}: " if task.verdict.position is not None else ""
-        return place + (short(task.short) if task.short is not None else verdicts.waits(task))
+        return place + (local_times(task.message if task.short is None else task.short.text))
     idle_ = idle(task)
-    return told.message(task) + (f" ({idle_})" if idle_ else "")
-
-
-def short(wait: ShortWait) -> str:
-    """Return why a task waits in a few words, with its time in the time zone of the reader."""
-    said = verdicts.short(wait)
-    if said is not None:
-        return said
-    words, about, _ = wait.text.rpartition(", about ")
-    if wait.until is None or not about:
-        return wait.text
-    shown, today = local(wait.until)[:-3], local(datetime.now(UTC))[:10]
-    return f"{words}{about}{shown[11:] if shown.startswith(today) else shown}"
+    return local_times(task.message) + (f" ({idle_})" if idle_ else "")
 
 
 def progress(found: TaskProgress) -> str:
@@ -169,14 +155,14 @@ def screen(out: Output, task: Task) -> None:
     out.line(say("%1: %2", title, colored))
     verdict_ = task.verdict if task.state not in ENDED_STATES else None
     if task.message and not (verdict_ and verdict_.sentence == task.message):
-        write_sentence(out, told.message(task))
+        write_sentence(out, task.message)
     if idle_ := idle(task):
         write_sentence(out, say("%1; `hai top %2` shows its ranks", idle_, task.name), style="yellow")
     if task.hint:
         write_sentence(out, task.hint, style="yellow")
     out.line()
     if verdict_ is not None:
-        verdict(out, verdict_, verdicts.waits(task))
+        verdict(out, verdict_, local_times(verdict_.sentence))
     facts(out, _facts(task))
     if task.runs:
         out.line()
@@ -318,8 +304,7 @@ def _generation(run: Run) -> str:
 
 def _run_row(run: Run) -> list[Cell | str]:
     until = run.ended_at or datetime.now(UTC)
-    why = run.reason or (run.notice.reason if run.notice else None)
-    ended = (reason_word(why) if why else say_in("run", "ended")) if run.state == "ended" else state_word(run.state)
+    ended = state_word(run.state) if run.state != "ended" else _why(run) or say_in("run", "ended")
     codes = sorted({rank.exit_code for rank in run.ranks if rank.exit_code and rank.rank in run.failed_ranks})
     if run.reason == "failed" and codes:
         ended = say("%1 (status %2)", ended, ", ".join(map(str, codes)))
@@ -333,6 +318,12 @@ def _run_row(run: Run) -> list[Cell | str]:
         _lost(run),
         " ".join(_place(rank) for rank in run.ranks) or " ".join(run.nodes),
     ]
+
+
+def _why(run: Run) -> str | None:
+    """Return why a run ended: in English, whose columns are narrow, in a word."""
+    why = run.reason or (run.notice.reason if run.notice else None)
+    return why.replace("_", " ") if why and is_english() else run.because
 
 
 def _lost(run: Run) -> str:

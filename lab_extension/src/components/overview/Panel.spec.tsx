@@ -105,6 +105,7 @@ describe('the panel', () => {
       id: 'quota',
       data: { group: 'training', level: 'HIGH' },
       until: null,
+      words: 'waits for quota',
       text: 'waits for quota'
     } as const;
     panel({ me: { ...me, quota }, tasks: [aWaitingTask(7, null, { short })] });
@@ -136,7 +137,8 @@ describe('the panel', () => {
   });
 
   it('says in a few words why a task waits, and the whole on demand', () => {
-    const short = { id: 'capacity', data: {}, until: null, text: 'waits for 2 nodes of training' } as const;
+    const words = 'waits for 2 nodes of training';
+    const short = { id: 'capacity', data: {}, until: null, words, text: words } as const;
     const props = panel({ tasks: [aWaitingTask(7, 3, { short })] });
     expect(screen.getByTestId('hai-task-row-7').textContent).toContain(
       '3rd in line: waits for 2 nodes of training'

@@ -3,14 +3,12 @@
 import { memo, useCallback, useId, useState, type JSX } from 'react';
 import type { ITaskSummary } from '../../api/types';
 import { toggled } from '../../models/choice';
-import { between, duration, isUnfinished, progressText, relative, size } from '../../text/format';
+import { between, duration, isUnfinished, localTimes, progressText, relative, size } from '../../text/format';
 import { count, isWaiting, priorityOf, numberText } from '../../text/words';
 import { IdleBadge, StateBadge } from '../StateBadge';
 import { Name, useNow } from '../react';
 import { MOST_COMPARED } from '../studio/compared';
 import { language, trans } from '../../text/translate';
-import { messageText } from '../../text/messages';
-import { shortText, verdictText } from '../../text/verdicts';
 
 /** Rows that are drawn at first, and more with each click. */
 const STEP = 60;
@@ -52,12 +50,12 @@ export function timeOf(task: ITaskSummary, now: number): string {
 /** The line below a name: why the task waits, or what is unusual. */
 export function noteOf(task: ITaskSummary): string {
   if (isWaiting(task.state)) {
-    return task.verdict === null ? messageText(task) : verdictText(task.verdict, task);
+    return localTimes(task.message);
   }
   if (task.state === 'running' && task.progress !== null) {
     return progressText(task.progress);
   }
-  return task.state === 'running' || task.state === 'succeeded' ? '' : messageText(task);
+  return task.state === 'running' || task.state === 'succeeded' ? '' : localTimes(task.message);
 }
 
 export function TaskList(props: {
@@ -184,7 +182,7 @@ const TaskRow = memo(function TaskRow(props: IRowProps): JSX.Element {
   const [whole, setWhole] = useState(false);
   const note = noteOf(task);
   // A few words; why exactly is for those who ask.
-  const few = isWaiting(task.state) && task.short !== null ? shortText(task.short) : null;
+  const few = isWaiting(task.state) && task.short !== null ? localTimes(task.short.text) : null;
   const position = isWaiting(task.state) ? task.verdict?.position : null;
   return (
     <li>

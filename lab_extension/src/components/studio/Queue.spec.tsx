@@ -69,7 +69,8 @@ describe('the queue', () => {
           id: 'capacity',
           data: { nodes: 2, gpus: null, group: 'training' },
           until: '2099-11-21T14:20:00Z',
-          text: 'waits for 2 nodes of training, about Nov 21 14:20 UTC'
+          words: 'waits for 2 nodes of training',
+          text: 'waits for 2 nodes of training, about 2099-11-21 14:20 UTC'
         }
       }),
       aQueueTask(2, { user: 'bob', name: '' }),

@@ -7,7 +7,6 @@ import type { IGroupQueue, IQueueTask } from '../../api/types';
 import { isPartlyFixed, neighboursOf, placeOf, QueueModel } from '../../models/queue';
 import { between, duration, moment, size } from '../../text/format';
 import { trans } from '../../text/translate';
-import { shortText } from '../../text/verdicts';
 import { numberText, priorityLabel } from '../../text/words';
 import { useHost } from '../host';
 import { Notice, useNow } from '../react';
@@ -18,11 +17,6 @@ import { changeQuery, Link, useRouter } from './router';
 interface IMoved {
   id: number;
   button: 'before' | 'after';
-}
-
-/** Why a task waits, without the time, which has a column of its own. */
-function reasonOf({ short }: IQueueTask): string {
-  return shortText({ ...short, until: null, text: short.text.replace(/, about [^,]* UTC$/, '') });
 }
 
 /** The queue, of all users or, with `queue=mine` in the address, of the user. */
@@ -207,7 +201,7 @@ function Group(props: {
                   <td>{task.user}</td>
                   <td>{priorityLabel(task.priority)}</td>
                   <td>{size(task)}</td>
-                  <td className="hai-Queue-why">{reasonOf(task)}</td>
+                  <td className="hai-Queue-why">{task.short.words}</td>
                   <td>{task.short.until === null ? '–' : moment(task.short.until, now)}</td>
                   <td className="hai-mod-number">{duration(between(task.waiting_since, now))}</td>
                   <td>

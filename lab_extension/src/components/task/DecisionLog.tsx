@@ -2,8 +2,7 @@
 
 import { useState, type JSX } from 'react';
 import type { IDecision } from '../../api/types';
-import { moment } from '../../text/format';
-import { decisionText } from '../../text/messages';
+import { localTimes, moment } from '../../text/format';
 import { trans } from '../../text/translate';
 
 /** Lines that are shown at once. */
@@ -41,7 +40,7 @@ export function DecisionLog(props: IDecisionLogProps): JSX.Element {
               {lines.map(each => (
                 <li key={each.seq} className={`hai-mod-${each.kind.replace('.', '-')}`}>
                   <time dateTime={each.at}>{moment(each.at, now)}</time>
-                  <span>{decisionText(each)}</span>
+                  <span>{localTimes(each.sentence, Date.parse(each.at))}</span>
                 </li>
               ))}
             </ol>

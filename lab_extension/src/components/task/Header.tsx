@@ -12,6 +12,7 @@ import {
   environmentText,
   imageText,
   isUnfinished,
+  localTimes,
   moment,
   nodeList,
   relative,
@@ -27,9 +28,6 @@ import { Reported } from './Reported';
 import { actionsOf } from './actions';
 import { Select } from '../Select';
 import { trans } from '../../text/translate';
-import { changeText } from '../../text/changes';
-import { messageText } from '../../text/messages';
-import { verdictText } from '../../text/verdicts';
 
 export interface IHeaderProps {
   task: ITaskDetail;
@@ -199,7 +197,7 @@ function Why(props: {
 }): JSX.Element | null {
   const { task, now } = props;
   const verdict = isWaiting(task.state) ? task.verdict : null;
-  const sentence = verdict === null ? messageText(task, now) : verdictText(verdict, task, now);
+  const sentence = localTimes(task.message, now);
   if (sentence === '') {
     return null;
   }
@@ -229,7 +227,7 @@ function Why(props: {
           aria-label={trans.__('What would let it start')}
         >
           {props.whatIf.map(change => (
-            <li key={change.kind}>{changeText(change, task, now)}</li>
+            <li key={change.kind}>{localTimes(change.sentence, now)}</li>
           ))}
         </ul>
       )}

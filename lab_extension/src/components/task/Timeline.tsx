@@ -3,7 +3,7 @@
 import { useState, type JSX } from 'react';
 import type { IRun, ITaskDetail } from '../../api/types';
 import { between, duration, endingOf, moment, nodeList, type RunEnding } from '../../text/format';
-import { count, priorityLabel, reasonText, numberText } from '../../text/words';
+import { count, priorityLabel, numberText } from '../../text/words';
 import { layOut, type IRunBar } from './timeline';
 import { useNarrow } from '../react';
 import { trans } from '../../text/translate';
@@ -28,9 +28,8 @@ export function runSentence(run: IRun, now: number): string {
     trans.__('Run %1, %2, %3 on %4', run.number, priorityLabel(run.priority), length, nodeList(run.nodes)),
     ENDING_WORDS[endingOf(run)]()
   ];
-  const reason = run.reason ?? run.notice?.reason;
-  if (reason && reason !== 'succeeded') {
-    parts.push(reasonText(reason));
+  if (run.because !== null && run.reason !== 'succeeded') {
+    parts.push(run.because);
   }
   if (run.lost_s) {
     parts.push(trans.__('%1 of node time lost', duration(run.lost_s)));
@@ -137,7 +136,6 @@ function RunBar(props: { bar: IRunBar; now: number; onHover: (run: number | null
 function RunTip(props: { bar: IRunBar; now: number }): JSX.Element {
   const { bar, now } = props;
   const { run } = bar;
-  const reason = run.reason ?? run.notice?.reason;
   const middle = bar.left + bar.width / 2;
   return (
     <div
@@ -154,10 +152,10 @@ function RunTip(props: { bar: IRunBar; now: number }): JSX.Element {
           {moment(run.started_at, now)} – {run.ended_at === null ? 'now' : moment(run.ended_at, now)} (
           {duration(between(run.started_at, run.ended_at ?? now))})
         </dd>
-        {reason && (
+        {run.because !== null && (
           <>
             <dt>{run.state === 'ended' ? trans.__('Ended') : trans.__('Told')}</dt>
-            <dd>{reasonText(reason)}</dd>
+            <dd>{run.because}</dd>
           </>
         )}
         {run.checkpoint && (
@@ -212,7 +210,7 @@ function RunTable(props: { runs: readonly IRun[]; now: number }): JSX.Element {
                 <td>
                   <i className={`hai-Swatch hai-mod-${endingOf(run)}`} /> {ENDING_WORDS[endingOf(run)]()}
                 </td>
-                <td>{run.reason === null ? '' : reasonText(run.reason)}</td>
+                <td>{run.reason === null ? '' : run.because}</td>
                 <td>
                   {run.checkpoint === null
                     ? ''

@@ -201,6 +201,7 @@ describe('the timeline', () => {
         ended_at: null,
         state: 'leaving',
         reason: null,
+        because: 'a task of higher priority needed its nodes',
         left: null,
         notice: {
           kind: 'suspend',

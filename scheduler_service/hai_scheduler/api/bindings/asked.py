@@ -54,7 +54,7 @@ def in_typescript(doc: str, asked: Sequence[AskedField]) -> str:
         f"  {one.wire}: {_typescript(one.default)}{',' if place < len(asked) else ''}"
         for place, one in enumerate(asked, 1)
     ]
-    return "\n".join([*lines, "};", ""])
+    return "\n".join([*lines, "} as const;", ""])
 
 
 def _values(one: AskedField, *, python: bool) -> Iterator[tuple[str, str]]:
@@ -62,7 +62,7 @@ def _values(one: AskedField, *, python: bool) -> Iterator[tuple[str, str]]:
     yield "name", _text(one.wire, python=python)
     yield "kind", _text(one.kind, python=python)
     if python:
-        yield "words", f"({', '.join(map(dumps, one.words))}{',' if one.words else ''})"
+        yield "words", f"({', '.join(map(dumps, one.words))}{',' if len(one.words) == 1 else ''})"
     else:
         yield "words", f"[{', '.join(map(quoted, one.words))}]"
     yield "least", say(one.least)

@@ -16,9 +16,10 @@ from hai_scheduler.api.wire.cluster import (
     NodeOut,
     NodeTask,
 )
-from hai_scheduler.core.explaining.explain import human_duration
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
+from hai_scheduler.sentences.assumptions import assumption
+from hai_scheduler.sentences.catalogue import Language
 from hai_scheduler.service.insight.mark_preview import MarkPreview, sentence_of_preview
 from hai_scheduler.service.insight.node_map import NodeFacts
 from hai_scheduler.service.insight.queries import ClusterView, NodeHolder
@@ -71,16 +72,16 @@ def cluster_out(view: ClusterView, standstill: str | None) -> ClusterOut:
     return ClusterOut(paused=view.paused, groups=groups, standstill=standstill)
 
 
-def preview_out(preview: MarkPreview) -> MarkPreviewOut:
+def preview_out(say: Language, preview: MarkPreview) -> MarkPreviewOut:
     """Return the model of a preview, which admins alone read."""
     return MarkPreviewOut.of(
         preview,
-        sentence=sentence_of_preview(preview),
+        sentence=sentence_of_preview(say, preview),
         displaced=[DisplacedTask.of(one, **_task(one.task), node_names=one.nodes) for one in preview.displaced],
         staying=[_task(task) for task in preview.staying],
         moved=[MovedTask.of(one, **_task(one.task)) for one in preview.moved],
         later=[LaterTask.of(one, **_task(one.task)) for one in preview.later],
-        assumptions=_assumptions(preview),
+        assumptions=_assumptions(say, preview),
     )
 
 
@@ -96,18 +97,15 @@ def _task(task: Task) -> dict[str, Any]:
     }
 
 
-def _assumptions(preview: MarkPreview) -> list[AssumptionOut]:
-    found = [
-        AssumptionOut(
-            name="lengths", sentence="Tasks run as long as their reports or time limits say, or as similar tasks did."
-        ),
-        AssumptionOut(name="submissions", sentence="Until then there are no other submissions, changes or failures."),
-        AssumptionOut(
-            name="leaving",
-            sentence="A task that is told to leave takes as long as the last time, else all of its grace.",
-        ),
-    ]
+def _assumptions(say: Language, preview: MarkPreview) -> list[AssumptionOut]:
+    found: dict[str, timedelta | None] = dict.fromkeys(("lengths", "submissions", "leaving"))
     if preview.step > timedelta(seconds=1):
-        every = f"The queue is long: it is looked at every {human_duration(preview.step)}."
-        found.append(AssumptionOut(name="steps", sentence=every, length_s=preview.step.total_seconds()))
-    return found
+        found["steps"] = preview.step
+    return [
+        AssumptionOut(
+            name=name,
+            sentence=assumption(say, "preview", name, length=length),
+            length_s=None if length is None else length.total_seconds(),
+        )
+        for name, length in found.items()
+    ]

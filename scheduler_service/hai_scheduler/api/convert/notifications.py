@@ -7,15 +7,17 @@ from datetime import timedelta
 
 from hai_scheduler.api.wire.notifications import (
     DeliveryOut,
+    NotificationChannel,
     NotificationOut,
     NotificationPage,
     NotificationRule,
     NotificationRulesOut,
     NotificationRulesPut,
 )
-from hai_scheduler.core.notifying.sentences import text_of
 from hai_scheduler.core.notifying.values import RULED, Delivery, Notification
-from hai_scheduler.service.notifying.own_rules import RulesChange, RulesView, ToldPage
+from hai_scheduler.sentences.catalogue import Language
+from hai_scheduler.sentences.notifications import text_of
+from hai_scheduler.service.notifying.own_rules import ChannelView, RulesChange, RulesView, ToldPage
 
 
 def change_of(body: NotificationRulesPut) -> RulesChange:
@@ -29,27 +31,32 @@ def change_of(body: NotificationRulesPut) -> RulesChange:
     )
 
 
-def rules_out(view: RulesView) -> NotificationRulesOut:
+def rules_out(say: Language, view: RulesView) -> NotificationRulesOut:
     """Return the model of a user's rules."""
     rules = view.rules
     return NotificationRulesOut.of(
         rules,
         rules=[NotificationRule(kind=kind, channels=sorted(rules.of(kind))) for kind in RULED],  # type: ignore[arg-type]
         webhook_secret=view.new_secret,
-        channels=view.channels,
+        channels=[_channel(say, one) for one in view.channels],
     )
 
 
-def notification_out(notification: Notification, deliveries: Sequence[Delivery]) -> NotificationOut:
+def _channel(say: Language, view: ChannelView) -> NotificationChannel:
+    missing = None if view.missing is None else say(f"channel.{view.missing}")
+    return NotificationChannel.of(view, missing=missing)
+
+
+def notification_out(say: Language, notification: Notification, deliveries: Sequence[Delivery]) -> NotificationOut:
     """Return the model of a notification."""
     return NotificationOut.of(
         notification,
-        text=text_of(notification),
+        text=text_of(say, notification),
         deliveries=[DeliveryOut.of(one, digest=one.digest is not None) for one in deliveries],
     )
 
 
-def page_out(page: ToldPage, limit: int) -> NotificationPage:
+def page_out(say: Language, page: ToldPage, limit: int) -> NotificationPage:
     """Return the model of a page of at most `limit` notifications."""
-    items = [notification_out(*one) for one in page.items]
+    items = [notification_out(say, *one) for one in page.items]
     return NotificationPage(items=items, unread=page.unread, next_before=items[-1].id if len(items) == limit else None)

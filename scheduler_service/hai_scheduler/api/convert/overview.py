@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from hai_scheduler.api.wire.cluster import GroupOverview, LevelCount
 from hai_scheduler.api.wire.overview import (
@@ -19,14 +20,23 @@ from hai_scheduler.core.explaining.short import ShortWait
 from hai_scheduler.core.model.priority import choice_of
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.ordering.quota import LEVELS
+from hai_scheduler.sentences.catalogue import Language
+from hai_scheduler.sentences.verdicts import short_text, short_words
 from hai_scheduler.service.insight.overview import HourOfUse, Overview, UseNow
 from hai_scheduler.service.insight.queries import GroupView
 from hai_scheduler.service.insight.queue_lists import QueuedTask, QueuePage
 
 
-def short_out(short: ShortWait) -> ShortWaitOut:
+def short_out(short: ShortWait, say: Language, now: datetime) -> ShortWaitOut:
     """Return the model of why a task waits, in a few words."""
-    return ShortWaitOut(id=short.id, data=dict(short.data), until=short.until, text=short.text)  # type: ignore[arg-type]
+    words = short_words(say, short)
+    return ShortWaitOut(
+        id=short.id,  # type: ignore[arg-type]  # the model lists the ids
+        data=dict(short.data),
+        until=short.until,
+        words=words,
+        text=short_text(say, short, words, now),
+    )
 
 
 def overview_out(overview: Overview, standstill: str | None) -> OverviewOut:
@@ -100,8 +110,8 @@ def _levels(groups: Iterable[GroupView]) -> list[LevelCount]:
     return levels
 
 
-def queue_text(page: QueuePage) -> bytes:
-    """Return the queue as the JSON of `QueueOut`; what is told of a task is written once for all its readers."""
+def queue_text(page: QueuePage, say: Language) -> bytes:
+    """Return the queue as the JSON of `QueueOut`; a task is written once for its readers of a language."""
     text = QueueOut(
         at=page.at,
         groups=[
@@ -111,18 +121,18 @@ def queue_text(page: QueuePage) -> bytes:
     ).model_dump_json()
     # In a text of JSON there is no quote without a backslash before it.
     first, *others = text.encode().split(b'"items":[]')
-    items = (b'"items":[' + b",".join(map(_line, group.items)) + b"]" for group in page.groups)
+    items = (b'"items":[' + b",".join(_line(item, say) for item in group.items) + b"]" for group in page.groups)
     return first + b"".join(line for pair in zip(items, others, strict=True) for line in pair)
 
 
-def _line(item: QueuedTask) -> bytes:
-    made = item.made.get("line")
+def _line(item: QueuedTask, say: Language) -> bytes:
+    made = item.made.get(say.tag)
     if made is None:
-        made = item.made["line"] = _queued(item).model_dump_json().encode()
+        made = item.made[say.tag] = _queued(item, say).model_dump_json().encode()
     return made
 
 
-def _queued(item: QueuedTask) -> QueueTask:
+def _queued(item: QueuedTask, say: Language) -> QueueTask:
     task = item.task
     return QueueTask.of(
         task,
@@ -132,5 +142,5 @@ def _queued(item: QueuedTask) -> QueueTask:
         name=task.name if item.known else "",
         priority=item.level,
         asked=choice_of(task.priority) if item.known else None,
-        short=item.short,
+        short=short_out(item.short, say, item.at),
     )

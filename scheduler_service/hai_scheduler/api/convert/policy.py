@@ -11,7 +11,9 @@ from hai_scheduler.api.wire.policy import (
     PolicyValue,
     TrialOut,
 )
-from hai_scheduler.service.insight.trial import Trial
+from hai_scheduler.sentences.assumptions import assumption
+from hai_scheduler.sentences.catalogue import Language
+from hai_scheduler.service.insight.trial import Trial, TrialAssumption
 from hai_scheduler.service.platform.policy_changes import PolicyView
 from hai_scheduler.service.shared.policy_numbers import NUMBERS, written
 from hai_scheduler.service.shared.policy_store import NumberOrigin
@@ -35,9 +37,14 @@ def policy_out(view: PolicyView) -> PolicyOut:
     )
 
 
-def trial_out(trial: Trial) -> TrialOut:
+def trial_out(say: Language, trial: Trial) -> TrialOut:
     """Return the model of a trial that has figures."""
-    return TrialOut.of(trial, assumptions=[AssumptionOut.of(one) for one in trial.assumptions])
+    return TrialOut.of(trial, assumptions=[_assumption(say, one) for one in trial.assumptions])
+
+
+def _assumption(say: Language, found: TrialAssumption) -> AssumptionOut:
+    said = assumption(say, "trial", found.name, count=found.count, length=found.length)
+    return AssumptionOut.of(found, sentence=said)
 
 
 def _policy_value(origin: NumberOrigin) -> PolicyValue:

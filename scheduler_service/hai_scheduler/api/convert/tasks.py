@@ -15,16 +15,19 @@ from hai_scheduler.api.wire.runs import (
     RunOut,
 )
 from hai_scheduler.api.wire.tasks import HolderOut, TaskDetail, TaskProgressOut, TaskSummary, VerdictOut
-from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.limits import MAX_HOLDERS
 from hai_scheduler.core.model.priority import choice_of, level_name
 from hai_scheduler.core.model.progress import StepProgress
-from hai_scheduler.core.model.reasons import Reason, sentence_of
+from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Notice, Run
 from hai_scheduler.core.model.task import Retry, TaskSpec
 from hai_scheduler.core.model.verdicts import Holder, Verdict
 from hai_scheduler.core.workspace import builds
+from hai_scheduler.sentences.catalogue import Language
+from hai_scheduler.sentences.messages import message_of, told_to_leave
+from hai_scheduler.sentences.verdicts import why
+from hai_scheduler.sentences.words import because
 from hai_scheduler.service.insight.queries import TaskStory, TaskView
 from hai_scheduler.service.logs.failures import Failure
 from hai_scheduler.service.runs.rank_reports import ReportKind, RunNotice, RunReport
@@ -88,13 +91,14 @@ def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> 
             "retries_used": task.retries,
             "retry_at": task.not_before if task.state.waiting else None,
             "failure": None if failure is None else _failure(failure),
-            "runs": [run_out(run) for run in story.runs],
+            "runs": [run_out(run, caller.say) for run in story.runs],
         }
     )
 
 
 def _summary(view: TaskView, caller: Caller, shown: _Shown, holders: int | None = None) -> dict[str, object]:
     task, run = view.task, view.task.live_run
+    message = message_of(caller.say, task, view.verdict, view.at)
     return {
         "id": task.id,
         "name": task.name,
@@ -118,13 +122,13 @@ def _summary(view: TaskView, caller: Caller, shown: _Shown, holders: int | None 
         # The model reads the attributes of this value.
         "checkpoint": task.checkpoint,
         "reason": task.reason.value if task.reason else None,
-        "message": view.message,
+        "message": message,
         # The message of a waiting task is why it waits.
-        "verdict": None if view.verdict is None else _verdict_out(view.verdict, view.message, caller, shown, holders),
+        "verdict": None if view.verdict is None else _verdict_out(view.verdict, message, caller, shown, holders),
         "deadline": run.notice.deadline if run and run.notice else None,
         "tags": list(view.tags),
         "progress": progress_out(view.progress, view.left),
-        "short": None if view.short is None else short_out(view.short),
+        "short": None if view.short is None else short_out(view.short, caller.say, view.at),
         "starred": view.starred,
         # The model reads the attributes of this value.
         "use": view.use,
@@ -140,7 +144,7 @@ def progress_out(found: StepProgress | None, left: timedelta | None) -> TaskProg
 
 def verdict_out(verdict: Verdict, caller: Caller, now: datetime) -> VerdictOut:
     """Return the model of a verdict. Of other users' tasks it has the ids, not the names."""
-    return _verdict_out(verdict, why(verdict, now), caller, {})
+    return _verdict_out(verdict, why(caller.say, verdict, now), caller, {})
 
 
 def _verdict_out(
@@ -176,9 +180,11 @@ def _holders_out(holders: tuple[Holder, ...], caller: Caller, shown: _Shown, mos
     return shown[id(holders)][1]
 
 
-def run_out(run: Run) -> RunOut:
+def run_out(run: Run, say: Language) -> RunOut:
     """Return the model of a run."""
-    return RunOut.of(run, state=_run_state(run), notice=_notice(run.notice))
+    reason = run.reason or (run.notice.reason if run.notice else None)
+    said = None if reason is None else because(say, reason)
+    return RunOut.of(run, state=_run_state(run), notice=_notice(run.notice, say), because=said)
 
 
 def _failure(failure: Failure) -> FailureOut:
@@ -194,12 +200,11 @@ def _run_state(run: Run) -> Literal["starting", "running", "leaving", "ended"]:
     return "starting" if run.running_at is None else "running"
 
 
-def _notice(notice: Notice | None) -> NoticeOut | None:
+def _notice(notice: Notice | None, say: Language) -> NoticeOut | None:
     """Return the model of a notice as a task's history shows it: the beneficiary only by its id."""
     if notice is None:
         return None
-    other = f" (task {notice.beneficiary})" if notice.beneficiary is not None else ""
-    return _notice_out(notice, "stop" if notice.reason in _FOR_GOOD else "suspend", sentence_of(notice.reason) + other)
+    return _notice_out(notice, "stop" if notice.reason in _FOR_GOOD else "suspend", told_to_leave(say, notice))
 
 
 def notice_out(told: RunNotice) -> NoticeOut:

@@ -62,7 +62,7 @@ async def nodes(ask: Ask[NodeListQuery, Nothing]) -> NodeList | Encoded:
 async def preview(ask: Ask[Nothing, MarkPreviewIn]) -> MarkPreviewOut:
     """Return what a mark on nodes would do."""
     return cluster_convert.preview_out(
-        await ask.platform.insight.previews.mark(ask.caller, ask.body.nodes, NodeMark(ask.body.mark))
+        ask.caller.say, await ask.platform.insight.previews.mark(ask.caller, ask.body.nodes, NodeMark(ask.body.mark))
     )
 
 

@@ -10,6 +10,7 @@ from hai_scheduler.api.wire.base import MAX_NUMBER
 from hai_scheduler.api.wire.events import EventOut
 from hai_scheduler.api.wire.params import FeedQuery, Nothing
 from hai_scheduler.service.insight.queries import whose
+from hai_scheduler.service.notifying.messages import in_words_of
 from hai_scheduler.service.shared.errors import Invalid
 
 #: Most events that are sent together.
@@ -39,9 +40,8 @@ async def _batches(ask: Ask[FeedQuery, Nothing], after: int) -> AsyncGenerator[B
     async with aclosing(events):
         async for event in events:
             if event is not None:
-                batch.append(
-                    StreamMessage(event.kind, EventOut.model_validate(event).model_dump_json(), str(event.seq))
-                )
+                told = EventOut.model_validate(in_words_of(ask.caller.say, event))
+                batch.append(StreamMessage(event.kind, told.model_dump_json(), str(event.seq)))
             if event is None or len(batch) >= BATCH:
                 yield batch
                 batch = []

@@ -22,7 +22,7 @@ async def decisions(ask: Ask[TaskEventQuery, Nothing]) -> DecisionPage:
     found = await ask.platform.insight.decisions.of_task(
         ask.caller, ask.path["task"], after=ask.query.after, limit=ask.query.limit
     )
-    return DecisionPage(items=[decision_out(decision) for decision in found])
+    return DecisionPage(items=[decision_out(ask.caller.say, event) for event in found])
 
 
 async def forecast(ask: Ask[Nothing, ForecastAsk]) -> ForecastOut:

@@ -20,17 +20,21 @@ from hai_scheduler.api.wire.params import Nothing
 
 async def show(ask: Ask[Nothing, Nothing]) -> NotificationRulesOut:
     """Return the caller's rules."""
-    return convert.rules_out(await ask.platform.notifications.show(ask.caller))
+    return convert.rules_out(ask.caller.say, await ask.platform.notifications.show(ask.caller))
 
 
 async def put(ask: Ask[Nothing, NotificationRulesPut]) -> NotificationRulesOut:
     """Write the caller's rules."""
-    return convert.rules_out(await ask.platform.notifications.put(ask.caller, convert.change_of(ask.body)))
+    return convert.rules_out(
+        ask.caller.say, await ask.platform.notifications.put(ask.caller, convert.change_of(ask.body))
+    )
 
 
 async def test(ask: Ask[Nothing, NotificationTest]) -> NotificationOut:
     """Have a test sent."""
-    return convert.notification_out(await ask.platform.notifications.test(ask.caller, ask.body.channels), ())
+    return convert.notification_out(
+        ask.caller.say, await ask.platform.notifications.test(ask.caller, ask.body.channels), ()
+    )
 
 
 async def page(ask: Ask[NotificationsQuery, Nothing]) -> NotificationPage:
@@ -39,7 +43,7 @@ async def page(ask: Ask[NotificationsQuery, Nothing]) -> NotificationPage:
     found = await ask.platform.notifications.page(
         ask.caller, before=asked.before, limit=asked.limit, unread=asked.unread
     )
-    return convert.page_out(found, asked.limit)
+    return convert.page_out(ask.caller.say, found, asked.limit)
 
 
 async def mark_read(ask: Ask[Nothing, NotificationsRead]) -> ReadCount:

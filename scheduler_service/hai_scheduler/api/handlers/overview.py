@@ -23,4 +23,4 @@ async def queue(ask: Ask[QueueQuery, Nothing]) -> QueueOut | Encoded:
     page = await ask.platform.insight.queue_lists.page(
         ask.caller, group=query.group, after=query.after, limit=query.limit, mine=query.mine
     )
-    return Encoded(convert.queue_text(page), packs=False)
+    return Encoded(convert.queue_text(page, ask.caller.say), packs=False)

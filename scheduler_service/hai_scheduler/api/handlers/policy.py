@@ -43,7 +43,7 @@ async def trial(ask: Ask[Nothing, PolicyTrial]) -> TrialOut | Stream:
     """Return the last days with other numbers or, if the request asks for it, a stream of progress and result."""
     if "text/event-stream" in ask.headers.get("Accept", ""):
         return Stream(_watched(ask))
-    return policy_convert.trial_out(await _tried(ask))
+    return policy_convert.trial_out(ask.caller.say, await _tried(ask))
 
 
 async def _tried(ask: Ask[Nothing, PolicyTrial], told: Told | None = None) -> Trial:
@@ -69,7 +69,7 @@ async def _watched(ask: Ask[Nothing, PolicyTrial]) -> AsyncGenerator[Batch, None
                 yield [StreamMessage("progress", TrialProgressOut(done=round(shown, 4)).model_dump_json())]
             else:
                 yield []
-        yield [StreamMessage("result", policy_convert.trial_out(computing.result()).model_dump_json())]
+        yield [StreamMessage("result", policy_convert.trial_out(ask.caller.say, computing.result()).model_dump_json())]
         yield [StreamMessage("end", "{}")]
     finally:
         computing.cancel()

@@ -147,7 +147,7 @@ async def reorder(ask: Ask[Nothing, OrderChange]) -> TaskDetail:
 async def runs(ask: Ask[Nothing, Nothing]) -> RunList:
     """Return a task's runs."""
     found = await ask.platform.insight.queries.runs(ask.caller, ask.path["task"])
-    return RunList(items=[convert.run_out(run) for run in found])
+    return RunList(items=[convert.run_out(run, ask.caller.say) for run in found])
 
 
 async def events(ask: Ask[TaskEventQuery, Nothing]) -> EventPage:

@@ -20,12 +20,11 @@ from tornado.web import HTTPError, stream_request_body
 
 from hai_scheduler.api.server import problems
 from hai_scheduler.api.server.arriving import ArrivingBody
-from hai_scheduler.api.server.auth import Auth, HubHandler, has_scope
+from hai_scheduler.api.server.auth import Auth, HubHandler, address, has_scope, log_in
 from hai_scheduler.api.server.bodies import read_query
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import HELD_BACK, Limits, Pass
-from hai_scheduler.api.server.logins import address, log_in
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.api.server.problems import Refused
@@ -37,6 +36,7 @@ from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.values import adapter_of
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.effort import Counted, Effort, working_on
+from hai_scheduler.sentences.catalogue import preferred
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import TooMany
 
@@ -136,7 +136,8 @@ class Endpoint(HubHandler):
         caller = await log_in(self, self._limits)
         _check_scope(route, caller)
         await self._users.see(caller)
-        self._who = replace(caller, address=address(self))
+        say = preferred(self.request.headers.get("Accept-Language", ""))
+        self._who = replace(caller, address=address(self), say=say)
         return caller.name
 
     # -- the body ---------------------------------------------------------------------------------

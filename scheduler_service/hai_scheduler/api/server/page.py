@@ -19,10 +19,9 @@ from typing import Final
 
 from tornado.web import HTTPError, RequestHandler
 
-from hai_scheduler.api.server.auth import Auth, HubHandler, set_security_headers
+from hai_scheduler.api.server.auth import Auth, HubHandler, address, log_in, set_security_headers
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import HELD_BACK, Limits
-from hai_scheduler.api.server.logins import address, log_in
 from hai_scheduler.api.server.problems import Refused
 
 #: Where `pip install hai-lab` puts the page, below the environment's root.

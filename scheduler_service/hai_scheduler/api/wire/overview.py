@@ -36,7 +36,9 @@ class ShortWaitOut(Output):
     data: dict[str, Any]
     #: About when that is over, if it can be said; the words then end with it.
     until: datetime | None
-    #: The words in English, without capital and full stop.
+    #: The words, without capital, full stop and that time.
+    words: str
+    #: The words with that time.
     text: str
 
 

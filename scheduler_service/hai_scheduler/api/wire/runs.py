@@ -121,6 +121,8 @@ class RunOut(Output):
     checkpoint: CheckpointOut | None
     #: Why the run ended; a value of `Reason`.
     reason: str | None
+    #: Why it ended or has to leave, as a part of a sentence; null: it does neither.
+    because: str | None
     #: How a run that was told to leave has left. saved: it said so, or a checkpoint after the notice exists.
     #: unknown: it left by itself, and nothing shows that it had saved. ended: it was ended before it left.
     left: Literal["saved", "unknown", "ended"] | None

@@ -1,14 +1,13 @@
-"""Why a task waits in a few words, for lines of lists: a stable id, its data, and English."""
+"""Why a task waits, for lines of lists: a stable id and its data, of which a few words are made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
-from hai_scheduler.core.explaining.explain import amount, gang
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Value, Verdict, VerdictKind
 
@@ -28,7 +27,7 @@ _UNTIL: Final[Mapping[VerdictKind, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShortWait:
-    """Why a task waits, in a few words without capital and full stop."""
+    """Why a task waits, as far as a few words tell it."""
 
     #: The kind of the verdict in small letters, or `QUOTA_OF_OTHERS`. The words of an id do not change.
     id: str
@@ -36,12 +35,10 @@ class ShortWait:
     data: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
     #: When that is over, as far as it can be said; the words then end with it.
     until: datetime | None = None
-    #: The words in English.
-    text: str
 
 
 def short_of(task: Task, verdict: Verdict, now: datetime, *, private: bool) -> ShortWait:
-    """Return why the task waits, in a few words.
+    """Return why the task waits, as far as a few words tell it.
 
     Args:
         task: The task, which waits.
@@ -59,11 +56,7 @@ def short_of(task: Task, verdict: Verdict, now: datetime, *, private: bool) -> S
         data["first"] = verdict.holders[0].task_id
     if private and kind is VerdictKind.RETRY and "why" not in verdict.data and "broken" not in verdict.data:
         data |= {"retry": verdict.data.get("retries"), "of": verdict.data.get("of")}
-    until = _until(verdict, now)
-    text = _WORDS[id_](data)
-    if until is not None:
-        text += f", about {_about(until, now)}"
-    return ShortWait(id=id_, data=MappingProxyType(data), until=until, text=text)
+    return ShortWait(id=id_, data=MappingProxyType(data), until=_until(verdict, now))
 
 
 def _until(verdict: Verdict, now: datetime) -> datetime | None:
@@ -73,48 +66,3 @@ def _until(verdict: Verdict, now: datetime) -> datetime | None:
     when = told if isinstance(told, datetime) else verdict.earliest_start
     # A time that has passed helps nobody: the next look says another one.
     return when if when is not None and when > now else None
-
-
-def _about(when: datetime, now: datetime) -> str:
-    """Return a time without seconds: `14:20 UTC`, or with its day if that is not today."""
-    return f"{when:%H:%M} UTC" if when.date() == now.date() else f"{when:%b %d} {when:%H:%M} UTC"
-
-
-def _gang(data: Mapping[str, Value]) -> str:
-    nodes, gpus = data["nodes"], data["gpus"]
-    assert isinstance(nodes, int), f"nodes is {nodes!r}"
-    return f"{gang(nodes, gpus if isinstance(gpus, int) else None)} of {data['group']}"
-
-
-def _quota(data: Mapping[str, Value]) -> str:
-    used, limit = data["used"], data["limit"]
-    if not (isinstance(used, int | float) and isinstance(limit, int | float)):
-        return "waits for quota"
-    return f"waits for quota: {amount(used)} of {amount(limit)} nodes are in use at {data['level']}"
-
-
-def _retry(data: Mapping[str, Value]) -> str:
-    return f"waits for retry {data['retry']} of {data['of']}" if "retry" in data else "waits for its next start"
-
-
-def _reserved(data: Mapping[str, Value]) -> str:
-    first = f"task {data['first']}" if "first" in data else "a task that goes first"
-    return f"waits for {_gang(data)}, after {first}"
-
-
-_WORDS: Final[Mapping[str, Callable[[Mapping[str, Value]], str]]] = {
-    "quota": _quota,
-    QUOTA_OF_OTHERS: lambda _data: "waits for quota",
-    "capacity": lambda data: f"waits for {_gang(data)}",
-    "turn": lambda data: f"waits for its turn on {_gang(data)}",
-    "reserved": _reserved,
-    "draining": lambda data: (
-        f"starts when {_gang(data)} are free" if data["nodes"] != 1 else f"starts when {_gang(data)} is free"
-    ),
-    "topology": lambda data: f"waits for {_gang(data)} close together",
-    "retry": _retry,
-    "held": lambda _data: "held by its owner",
-    "paused": lambda _data: "waits: the platform is paused",
-    "never": lambda data: f"can never start with {_gang(data)}",
-    "next": lambda _data: "will be looked at in a moment",
-}

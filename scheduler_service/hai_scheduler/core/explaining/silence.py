@@ -1,4 +1,4 @@
-"""Says since when a running task shows no sign of life: nothing printed, nothing saved, nothing computed."""
+"""Whether a running task shows no sign of life: nothing printed, nothing saved, nothing computed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from hai_scheduler.core.metrics.series import Point
-from hai_scheduler.core.model.ids import TaskId
 
 #: A task that has shown no sign for so long is said to be silent.
 SILENT_AFTER: Final = timedelta(minutes=10)
@@ -44,20 +43,7 @@ def last_use(points: Iterable[Point]) -> tuple[int | None, bool]:
     return (gpu if gpus else cpu), gpus
 
 
-def silence_of(signs: SignsOfLife, *, task: TaskId, running_since: datetime, now: datetime) -> str | None:
-    """The sentence for a silent task; None for one that shows a sign, or has not run for long."""
+def silent(signs: SignsOfLife, *, running_since: datetime, now: datetime) -> bool:
+    """Whether a task that has run since then has shown no sign for long."""
     known = [at for at in (signs.printed, signs.saved, signs.used) if at is not None]
-    last = max([running_since, *known])
-    if now - last < SILENT_AFTER:
-        return None
-    what = "GPUs" if signs.gpus else "processors"
-    parts = [
-        f"no rank has printed anything {_since(signs.printed)}",
-        f"saved {_since(signs.saved)}",
-        f"used its {what} {_since(signs.used)}",
-    ]
-    return f"It is silent: {parts[0]}, {parts[1]}, or {parts[2]}. `hai profile {task} --py` shows where each rank is."
-
-
-def _since(at: datetime | None) -> str:
-    return "in this run" if at is None else f"since {at:%Y-%m-%d %H:%M} UTC"
+    return now - max([running_since, *known]) >= SILENT_AFTER

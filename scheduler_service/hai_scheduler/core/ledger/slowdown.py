@@ -12,6 +12,7 @@ from hai_scheduler.core.model.task import Task
 SHORTEST: Final = timedelta(seconds=10)
 #: Slowdowns are kept as integers, in millionths: sums of sums are exact.
 MILLIONTHS: Final = 1_000_000
+_US: Final = timedelta(microseconds=1)
 
 
 def slowdown_of(task: Task) -> int | None:
@@ -26,4 +27,5 @@ def slowdown_of(task: Task) -> int | None:
     if counted_as(task.reason) not in (LedgerOutcome.SUCCEEDED, LedgerOutcome.FAILED):
         return None
     took = task.ended_at - task.submitted_at
-    return max(MILLIONTHS, MILLIONTHS * took // max(task.served, SHORTEST))
+    # As numbers: a million times as long as some years is more than a timedelta holds.
+    return max(MILLIONTHS, MILLIONTHS * (took // _US) // (max(task.served, SHORTEST) // _US))

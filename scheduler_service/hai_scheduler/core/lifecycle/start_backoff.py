@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from hai_scheduler.core.model.reasons import Reason, sentence_of
+from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task
 
 #: How long a task waits after a start that failed; twice as long after each further one in a row ...
@@ -34,7 +34,7 @@ def why_not_started(task: Task) -> str | None:
     if task.run is None or task.reason is not Reason.START_FAILED:
         return None
     ranks = sorted(task.run.ranks, key=lambda rank: rank.unstarted is None)
-    return next((rank.message for rank in ranks if rank.message), sentence_of(Reason.START_FAILED))
+    return next((rank.message for rank in ranks if rank.message), "it could not be started on its nodes")
 
 
 def row_with(task: Task, killed_at: datetime) -> int:
@@ -51,4 +51,5 @@ def why_broken(task: Task) -> str | None:
     if task.run is None or task.reason is not Reason.SUPERVISOR_KILLED:
         return None
     killed = [rank for rank in task.run.ranks if rank.supervisor_killed]
-    return next((f"the supervisor of rank {r.rank} on {r.node} was killed" for r in killed), sentence_of(task.reason))
+    words = (f"the supervisor of rank {r.rank} on {r.node} was killed" for r in killed)
+    return next(words, "the supervisor of a rank was killed on a node that was well")

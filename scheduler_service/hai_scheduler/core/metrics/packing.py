@@ -99,30 +99,7 @@ def read_columns(
     if chunk[:1] != bytes((FORM,)):
         raise BadChunk(f"a chunk of form {chunk[:1].hex() or 'nothing'}")
     try:
-        inflate = zlib.decompressobj()
-        data = inflate.decompress(chunk[1:], most)
-        if not inflate.eof:
-            raise BadChunk("a chunk that is cut off or too large")
-        head, _, body = data.partition(b"\n")
-        if len(head) > _MOST_HEAD:
-            raise BadChunk(f"a chunk with {len(head)} bytes before its columns")
-        said = json.loads(head)
-        if len(said["names"]) + len(said.get("own", ())) > MOST_NAMES:
-            # Each would become three columns, however little it says.
-            raise BadChunk(f"more than {MOST_NAMES} metrics")
-        count = said["points"]
-        if not 0 <= count <= points:
-            raise BadChunk(f"a chunk with {count!r:.20} points")
-        reader = _Columns(body, count)
-        ends = reader.next()
-        columns = {}
-        for name in said["names"]:
-            if is_wanted(name, names):
-                columns[name] = reader.codes()
-            else:
-                reader.skip(3)
-        own = {name: found for name, found in said.get("own", {}).items() if is_wanted(name, names)}
-        return PackedColumns(ends, columns, own_columns(own, count))
+        return _read(chunk, names, most, points)
     except BadChunk:
         raise
     except (
@@ -136,6 +113,33 @@ def read_columns(
         RecursionError,
     ) as error:
         raise BadChunk(f"a damaged chunk ({type(error).__name__})") from error
+
+
+def _read(chunk: bytes, names: Collection[str] | None, most: int, points: int) -> PackedColumns:
+    inflate = zlib.decompressobj()
+    data = inflate.decompress(chunk[1:], most)
+    if not inflate.eof:
+        raise BadChunk("a chunk that is cut off or too large")
+    head, _, body = data.partition(b"\n")
+    if len(head) > _MOST_HEAD:
+        raise BadChunk(f"a chunk with {len(head)} bytes before its columns")
+    said = json.loads(head)
+    if len(said["names"]) + len(said.get("own", ())) > MOST_NAMES:
+        # Each would become three columns, however little it says.
+        raise BadChunk(f"more than {MOST_NAMES} metrics")
+    count = said["points"]
+    if not 0 <= count <= points:
+        raise BadChunk(f"a chunk with {count!r:.20} points")
+    reader = _Columns(body, count)
+    ends = reader.next()
+    columns = {}
+    for name in said["names"]:
+        if is_wanted(name, names):
+            columns[name] = reader.codes()
+        else:
+            reader.skip(3)
+    own = {name: found for name, found in said.get("own", {}).items() if is_wanted(name, names)}
+    return PackedColumns(ends, columns, own_columns(own, count))
 
 
 def _write(body: bytearray, values: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""Why a run or a task ended, and a sentence for each reason (a test checks that none lacks one)."""
+"""Why a run or a task ended."""
 
 from __future__ import annotations
 
@@ -52,29 +52,3 @@ class Reason(StrEnum):
     def unplanned(self) -> bool:
         """Whether the run broke: it ended neither by a decision nor because its command ended."""
         return self.infrastructure or self is Reason.SUPERVISOR_KILLED
-
-
-SENTENCES: dict[Reason, str] = {
-    Reason.SUCCEEDED: "every rank exited with status 0",
-    Reason.FAILED: "its command failed",
-    Reason.TIME_LIMIT: "it reached its time limit",
-    Reason.PREEMPTED: "a task of higher priority needed its nodes",
-    Reason.TURN_OVER: "its turn was over and a task of equal priority waited",
-    Reason.DRAINED: "a node of it was being drained",
-    Reason.EVICTED: "the cluster needed a node of it for something else",
-    Reason.PAUSED: "the platform was paused",
-    Reason.USER_SUSPENDED: "it was suspended by hand",
-    Reason.USER_STOPPED: "it was stopped by hand",
-    Reason.OWNER_ARCHIVED: "its owner was archived by an admin",
-    Reason.YIELDED: "it gave its nodes back",
-    Reason.GPUS_IDLE: "its GPUs were idle and another task waited",
-    Reason.NODE_LOST: "a node of it was lost",
-    Reason.SUPERVISOR_KILLED: "the supervisor of a rank was killed on a node that was well",
-    Reason.RESTORED: "the scheduler's database was restored, and knows less than the run",
-    Reason.START_FAILED: "it could not be started on its nodes",
-}
-
-
-def sentence_of(reason: Reason) -> str:
-    """Return a sentence for users, without capital and full stop, that says what the reason means."""
-    return SENTENCES[reason]

@@ -1,18 +1,20 @@
-"""The decisions on a task, in order: lines of its history as sentences."""
+"""The decisions on a task, in order: lines of its history, and their sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from hai_scheduler.core.explaining.explain import clock, human_duration, node_names
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.leaving import Left
-from hai_scheduler.core.model.reasons import Reason, sentence_of
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import TaskState
+from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.sentences.catalogue import ENGLISH, Language
+from hai_scheduler.sentences.verdicts import VerdictFacts, why_of
+from hai_scheduler.sentences.words import because, clock, duration, node_names, task_list
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.world import UseCase
@@ -21,101 +23,116 @@ from hai_scheduler.service.shared.world import UseCase
 PAGE: Final = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionLine:
-    """A line of history, and its text."""
-
-    event: HistoryEvent
-    #: The text of the line, with a capital and a full stop.
-    sentence: str
-
-
 class Decisions(UseCase):
     """Reads the decision log."""
 
-    async def of_task(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[DecisionLine]:
+    async def of_task(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[HistoryEvent]:
         """At most `limit` decisions on the task with a seq greater than `after`, in order. Raises NotFound."""
-        found: list[DecisionLine] = []
+        found: list[HistoryEvent] = []
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             while len(found) < limit:
                 page = await tx.events.page(after=after, limit=PAGE, task_id=task.id)
-                found += [
-                    DecisionLine(event=event, sentence=sentence)
-                    for event in page
-                    if (sentence := sentence_of_event(event)) is not None
-                ]
+                found += [event for event in page if is_decision(event)]
                 if len(page) < PAGE:
                     break
                 after = page[-1].seq
         return found[:limit]
 
 
-def sentence_of_event(event: HistoryEvent) -> str | None:
-    """The sentence about the decision in a line of history; None if the line is not a decision."""
-    write = _SENTENCES.get(event.kind)
-    return None if write is None else write(event)
+def is_decision(event: HistoryEvent) -> bool:
+    """Whether a line of history is a decision. Other changes of a state are none, or a notice tells them."""
+    return event.kind in _SENTENCES and (event.kind != EventKind.TASK_STATE or event.data.get("to") in _STATES)
 
 
-def _because(data: Mapping[str, Any]) -> str:
-    """The reason as a part of a sentence; unknown words of other versions are shown unchanged."""
-    word = data.get("reason")
-    if word is None:
-        return "no reason was kept"
-    return sentence_of(Reason(word)) if word in set(Reason) else str(word)
+def sentence_of_event(say: Language, event: HistoryEvent) -> str:
+    """The sentence about a decision."""
+    return _SENTENCES[event.kind](say, event)
 
 
-def _state(event: HistoryEvent) -> str | None:
-    """The sentence about a start or an end; None for other changes, which a notice tells or which are no decisions."""
+def _verdict(say: Language, event: HistoryEvent) -> str:
+    """Why the task waited: as it was said then, or in another language of the data, where holders are ids."""
     data = event.data
-    after = data.get("to")
+    said = str(data.get("sentence", ""))
+    if say is ENGLISH:
+        return said
+    try:
+        return why_of(
+            VerdictFacts(
+                say=say,
+                kind=VerdictKind(data["kind"]),
+                priority=Priority[data["priority"]],
+                data={name: _time(value) if name in _TIMES else value for name, value in data["data"].items()},
+                who=task_list(say, data["holders"]),
+                now=event.at,
+            )
+        )
+    except (KeyError, TypeError, ValueError):
+        return said  # another version has written it
+
+
+def _time(value: str | None) -> datetime | None:
+    return None if value is None else datetime.fromisoformat(value)
+
+
+def _state(say: Language, event: HistoryEvent) -> str:
+    data = event.data
+    after, run = data.get("to"), data.get("run")
     if after == TaskState.STARTING:
-        return f"Run {data.get('run')} starts on {node_names(tuple(data.get('nodes', ())))}."
-    message = f" ({data['message']})" if data.get("message") else ""
+        return say("decision.starts", run=run, nodes=node_names(say, data.get("nodes", ())))
+    told = because(say, data.get("reason"))
+    details = say("message.details", details=data["message"]) if data.get("message") else ""
     if after == TaskState.SUSPENDED:
-        return f"Run {data.get('run')} has left its nodes{_saved(data)}: {_because(data)}{message}."
-    if after in (TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED):
-        return f"{str(after).capitalize()}: {_because(data)}{message}."
-    return None
+        return say("decision.left", run=run, saved=_saved(say, data), because=told, details=details)
+    return say("message.ended", state=say(f"ended.{after}"), because=told, details=details)
 
 
-def _saved(data: Mapping[str, Any]) -> str:
+def _saved(say: Language, data: Mapping[str, Any]) -> str:
     """A part of a sentence that says whether the run saved its work; empty for a run that was not told to leave."""
-    left, lost = data.get("left"), data.get("lost_s")
-    back = (
-        f" ({human_duration(timedelta(seconds=lost))} of work lost)"
-        if isinstance(lost, int | float) and lost >= 1
-        else ""
-    )
-    match left:
-        case Left.SAVED:
-            return f", with its work saved{back}"
-        case Left.UNKNOWN:
-            return f" by itself, and nothing shows that it saved when it was told{back}"
-        case Left.ENDED:
-            return f" before it had saved{back}"
-        case _:
-            return ""
+    key, lost = _LEFT.get(data.get("left", "")), data.get("lost_s")
+    if key is None:
+        return ""
+    if not isinstance(lost, int | float) or lost < 1:
+        return say(key, lost="")
+    return say(key, lost=say("decision.lost", length=duration(say, timedelta(seconds=lost))))
 
 
-def _notice(event: HistoryEvent) -> str:
+def _notice(say: Language, event: HistoryEvent) -> str:
     data = event.data
-    deadline = clock(datetime.fromisoformat(data["deadline"]), event.at)
-    told = "is told to leave by" if data.get("revision") == 1 else "now has to leave by"
-    other = f" (task {data['beneficiary']})" if data.get("beneficiary") is not None else ""
-    return f"Run {data.get('run')} {told} {deadline}: {_because(data)}{other}."
+    told, other = because(say, data.get("reason")), data.get("beneficiary")
+    if other is not None:
+        told = say("message.beneficiary_id", because=told, id=other)
+    key = "decision.told" if data.get("revision") == 1 else "decision.told_again"
+    by = clock(datetime.fromisoformat(data["deadline"]), event.at)
+    return say(key, run=data.get("run"), clock=by, because=told)
 
 
-def _held(event: HistoryEvent) -> str:
-    return f"Held by {event.actor}." if event.data.get("held") else f"Released by {event.actor}."
+def _priority(say: Language, event: HistoryEvent) -> str:
+    name = event.data.get("priority")
+    level = say(f"level.{name}") if f"level.{name}" in say.texts else str(name)
+    return say("decision.priority", level=level, actor=event.actor)
 
 
-_SENTENCES: Final[Mapping[str, Callable[[HistoryEvent], str | None]]] = {
-    EventKind.TASK_VERDICT: lambda event: str(event.data.get("sentence", "")),
+_LEFT: Final[Mapping[str, str]] = {
+    Left.SAVED: "decision.saved",
+    Left.UNKNOWN: "decision.unknown",
+    Left.ENDED: "decision.unsaved",
+}
+#: The states whose beginning is a decision.
+_STATES: Final = frozenset(
+    {TaskState.STARTING, TaskState.SUSPENDED, TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED}
+)
+#: The times in the data of verdicts.
+_TIMES: Final = frozenset({"until", "deadline"})
+_SENTENCES: Final[Mapping[str, Callable[[Language, HistoryEvent], str]]] = {
+    EventKind.TASK_VERDICT: _verdict,
     EventKind.TASK_STATE: _state,
     EventKind.RUN_NOTICE: _notice,
-    EventKind.TASK_HELD: _held,
-    EventKind.TASK_PRIORITY: lambda event: f"Given the priority {event.data.get('priority')} by {event.actor}.",
-    EventKind.TASK_ORDER: lambda event: f"Moved among the waiting tasks of its owner by {event.actor}.",
-    EventKind.TASK_ALARM: lambda event: str(event.data.get("message", "")),
+    EventKind.TASK_HELD: lambda say, event: say(
+        "decision.held" if event.data.get("held") else "decision.released", actor=event.actor
+    ),
+    EventKind.TASK_PRIORITY: _priority,
+    EventKind.TASK_ORDER: lambda say, event: say("decision.moved", actor=event.actor),
+    # The store has it in English.
+    EventKind.TASK_ALARM: lambda _say, event: str(event.data.get("message", "")),
 }

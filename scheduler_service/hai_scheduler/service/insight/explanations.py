@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hai_scheduler.core.explaining.alternatives import WhatIf
+from hai_scheduler.core.explaining.silence import SignsOfLife
 from hai_scheduler.core.explaining.what_if import MOST_PLANS
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.shares import UserShare, user_share
@@ -27,8 +28,8 @@ class Explanation:
 
     view: TaskView
     what_if: Sequence[WhatIf]
-    #: Since when a running task shows no sign of life; None: it does, or it does not run.
-    silence: str | None = None
+    #: The last signs of life of a running task that shows none; None: it does, or it does not run.
+    silence: SignsOfLife | None = None
     #: For a task that waits: what its user has had of the node group, and is entitled to (O3); else None.
     share: UserShare | None = None
     #: For a task that waits and counts as LOW because budgets are used up (Q7): a sentence for each of them.

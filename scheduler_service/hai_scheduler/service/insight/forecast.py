@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from hai_scheduler.core.explaining.explain import clock, gang, human_duration, node_names, why
 from hai_scheduler.core.explaining.what_if import of_group, with_task
 from hai_scheduler.core.lifecycle.run_outcome import work_lost
 from hai_scheduler.core.model.decisions import Suspend
@@ -19,8 +18,12 @@ from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.model.verdicts import Verdict
+from hai_scheduler.core.model.verdicts import Holder, Verdict
 from hai_scheduler.core.planning.plan import plan
+from hai_scheduler.sentences.assumptions import assumption, lengths_known
+from hai_scheduler.sentences.catalogue import Language
+from hai_scheduler.sentences.verdicts import why
+from hai_scheduler.sentences.words import duration, node_names, sentences, when, who
 from hai_scheduler.service.insight.history import Basis, History
 from hai_scheduler.service.shared.orders import HORIZON, Bounds
 from hai_scheduler.sim.engine import Engine
@@ -67,9 +70,10 @@ class ForecastAssumption:
     """An assumption of the forecast."""
 
     name: str
-    sentence: str
     #: The number of tasks by the source of their length; empty where that does not apply.
     tasks: Mapping[str, int] = field(default_factory=dict)
+    #: The length of time that it names.
+    length: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +84,6 @@ class Forecast:
     #: Whether the task is not submitted.
     hypothetical: bool
     outcome: Outcome
-    sentence: str
     at: datetime
     starts_at: datetime | None = None
     nodes: tuple[str, ...] = ()
@@ -111,11 +114,10 @@ def forecast_start(
     starts_at = run.engine.starts.get(task.id) if outcome is Outcome.LATER else None
     if starts_at == snapshot.now:
         outcome = Outcome.NOW
-    forecast = Forecast(
+    return Forecast(
         task=task,
         hypothetical=hypothetical,
         outcome=outcome,
-        sentence="",
         at=snapshot.now,
         starts_at=starts_at,
         nodes=run.nodes,
@@ -127,7 +129,6 @@ def forecast_start(
         computed_until=run.engine.now,
         plans=run.engine.plans,
     )
-    return replace(forecast, sentence=sentence_of_forecast(forecast))
 
 
 def step_for(tasks: int) -> timedelta:
@@ -143,7 +144,6 @@ def of_running(task: Task, now: datetime) -> Forecast:
         task=task,
         hypothetical=False,
         outcome=Outcome.RUNNING,
-        sentence=f"It has its nodes already: {node_names(run.nodes)}.",
         at=now,
         starts_at=run.started_at,
         nodes=run.nodes,
@@ -212,7 +212,7 @@ def _job(task: Task, history: History, now: datetime, bases: Counter[Basis]) -> 
 
 
 def assumptions_for(bases: Mapping[Basis, int], *, step: timedelta, held: bool) -> tuple[ForecastAssumption, ...]:
-    """The assumptions of a forecast, as sentences and as data.
+    """The assumptions of a forecast.
 
     Args:
         bases: The number of tasks by the source of their length.
@@ -220,61 +220,38 @@ def assumptions_for(bases: Mapping[Basis, int], *, step: timedelta, held: bool) 
         held: Whether the task is held.
     """
     counts = {basis.value: bases[basis] for basis in Basis if bases.get(basis)}
-    known = ", ".join(f"{count} {_BASES[Basis(name)]}" for name, count in counts.items())
     found = [
-        ForecastAssumption(name="lengths", sentence=f"How long the tasks of the group run: {known}.", tasks=counts),
-        ForecastAssumption(
-            name="submissions", sentence="Until then there are no other submissions, changes or failures."
-        ),
-        ForecastAssumption(
-            name="leaving",
-            sentence="A task that is told to leave takes as long as the last time, else all of its grace.",
-        ),
-        ForecastAssumption(
-            name="checkpoints", sentence="Checkpoints that running tasks will still make are not foreseen."
-        ),
+        ForecastAssumption(name="lengths", tasks=counts),
+        *(ForecastAssumption(name=name) for name in ("submissions", "leaving", "checkpoints")),
     ]
     if step > step_for(0):
-        every = human_duration(step)
-        sentence = f"The queue is long: it is looked at every {every}, so each turn in it may end that much late."
-        found.append(ForecastAssumption(name="steps", sentence=sentence))
+        found.append(ForecastAssumption(name="steps", length=step))
     if held:
-        found.append(ForecastAssumption(name="held", sentence="It is held: counted as if it were resumed now."))
+        found.append(ForecastAssumption(name="held"))
     return tuple(found)
 
 
-_BASES: Final[Mapping[Basis, str]] = {
-    Basis.PROGRESS: "by the steps that they report",
-    Basis.TIME_LIMIT: "by their time limits",
-    Basis.NAME: "as their user's tasks of the same name did",
-    Basis.SIZE: "as their user's tasks of the same size did",
-    Basis.GROUP: "as tasks of the group did",
-    Basis.UNKNOWN: "unknown, taken as without an end",
-}
+def assumption_text(say: Language, found: ForecastAssumption) -> str:
+    """The assumption in a sentence."""
+    return assumption(say, "forecast", found.name, length=found.length, known=lengths_known(say, found.tasks))
 
 
-def sentence_of_forecast(forecast: Forecast) -> str:
-    """The forecast as one sentence, with a capital and a full stop."""
-    horizon = human_duration(forecast.horizon)
-    match forecast.outcome:
+def sentence_of_forecast(say: Language, forecast: Forecast) -> str:
+    """The forecast in one or two sentences."""
+    outcome, at = forecast.outcome, forecast.at
+    match outcome:
         case Outcome.BEYOND_HORIZON:
-            return f"It would not start within {horizon}."
+            return say("forecast.beyond_horizon", length=duration(say, forecast.horizon))
         case Outcome.BEYOND_COMPUTED:
-            ahead = human_duration(forecast.computed_until - forecast.at)
-            return f"It would not start within {ahead}; what comes then is beyond what was computed."
+            return say("forecast.beyond_computed", length=duration(say, forecast.computed_until - at))
         case Outcome.NEVER:
-            return f"Nothing that is foreseen would let it start. {_why_not(forecast)}".rstrip()
-    where = f"on {node_names(forecast.nodes)}" if forecast.nodes else "then"
-    if forecast.outcome is Outcome.NOW or forecast.starts_at is None:
-        return f"It would start now, {where}."
-    when = f"{clock(forecast.starts_at, forecast.at)}, in {human_duration(forecast.starts_at - forecast.at)}"
-    others = ", ".join(
-        f"task {cost.task.id} of {cost.task.user} ({cost.priority.name}, {gang(cost.nodes, cost.task.gpus)})"
-        for cost in forecast.suspends[:3]
-    )
-    more = f" and {len(forecast.suspends) - 3} more" if len(forecast.suspends) > 3 else ""
-    return f"It would start at {when}, {where}" + (f", after {others}{more} made room." if others else ".")
-
-
-def _why_not(forecast: Forecast) -> str:
-    return "" if forecast.verdict is None else why(forecast.verdict, forecast.at)
+            never, verdict = say("forecast.never"), forecast.verdict
+            return never if verdict is None else sentences(say, (never, why(say, verdict, at)))
+        case Outcome.RUNNING:
+            return say("forecast.running", nodes=node_names(say, forecast.nodes))
+    there = say("forecast.there", nodes=node_names(say, forecast.nodes)) if forecast.nodes else ""
+    if outcome is Outcome.NOW or forecast.starts_at is None:
+        return say("forecast.now", there=there)
+    them = who(say, [Holder.of(cost.task, cost.priority, cost.nodes) for cost in forecast.suspends])
+    after = say("forecast.after", who=them) if them else ""
+    return say("forecast.later", when=when(say, forecast.starts_at, at), there=there, after=after)

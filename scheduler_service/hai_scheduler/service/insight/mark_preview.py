@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -14,6 +13,8 @@ from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
+from hai_scheduler.sentences.catalogue import Language
+from hai_scheduler.sentences.words import sentences
 from hai_scheduler.service.insight.forecast import step_for
 from hai_scheduler.service.insight.history import History
 from hai_scheduler.service.shared.orders import Bounds
@@ -237,23 +238,15 @@ def _joined(one: MarkPreview, other: MarkPreview) -> MarkPreview:
     )
 
 
-def sentence_of_preview(preview: MarkPreview) -> str:
+def sentence_of_preview(say: Language, preview: MarkPreview) -> str:
     """Return the preview in a few sentences."""
-    count = len(preview.nodes)
-    what = "this node" if count == 1 else f"these {count} nodes"
-    found: Sequence[str]
+    parts = []
     if preview.mark is NodeMark.DRAINING:
-        left = len(preview.displaced)
-        found = [f"{_tasks(left)} would be told to leave {what}." if left else f"No task would have to leave {what}."]
-    else:
-        found = [f"{_tasks(len(preview.staying))} would go on until the end of the run."] if preview.staying else []
-    more = len(preview.later) + preview.later_left_out
-    parts = [*found]
+        what = say("preview.what", n=len(preview.nodes))
+        parts.append(say("preview.leave", n=len(preview.displaced), what=what))
+    elif preview.staying:
+        parts.append(say("preview.stay", n=len(preview.staying)))
     if preview.moved:
-        parts.append(f"{_tasks(len(preview.moved))} on other nodes would make room for them.")
-    parts.append(f"{_tasks(more)} would start later." if more else "No waiting task would start later.")
-    return " ".join(parts)
-
-
-def _tasks(count: int) -> str:
-    return "1 task" if count == 1 else f"{count} tasks"
+        parts.append(say("preview.moved", n=len(preview.moved)))
+    parts.append(say("preview.later", n=len(preview.later) + preview.later_left_out))
+    return sentences(say, parts)

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from hai_scheduler.core.explaining.explain import message_of
 from hai_scheduler.core.explaining.short import ShortWait, short_of
 from hai_scheduler.core.metrics.use import MeanUse
 from hai_scheduler.core.model.ids import TaskId
@@ -53,8 +52,8 @@ class TaskView:
     task: Task
     #: Why the task waits, if it does and a tick has looked at it.
     verdict: Verdict | None
-    #: One sentence on what the task does now, or why it ended.
-    message: str
+    #: When it was looked at.
+    at: datetime
     #: The present level of the task (Q4), if it is known.
     effective: Priority | None
     #: Running time over all runs, including the present one.
@@ -269,7 +268,7 @@ class Queries(UseCase):
         return TaskView(
             task=task,
             verdict=verdict,
-            message=message_of(task, verdict, now),
+            at=now,
             # The verdict knows of budgets (Q7).
             effective=level_of(task, self.latest_plan.verdicts) if verdict is None else verdict.priority,
             served=task.served + _running_for(task.live_run, now),

@@ -39,7 +39,9 @@ class QueuedTask:
     level: Priority
     kind: VerdictKind
     short: ShortWait
-    #: Forms of it, such as the bytes that are sent, made once for all readers.
+    #: When it was looked at.
+    at: datetime
+    #: The bytes that are sent, by language: made once for all readers.
     made: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -154,4 +156,5 @@ class QueueLists(UseCase):
             level=verdict.priority,
             kind=verdict.kind,
             short=short_of(task, verdict, now, private=known),
+            at=now,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from hai_scheduler.core.explaining.silence import SILENT_AFTER, SignsOfLife, last_use, silence_of
+from hai_scheduler.core.explaining.silence import SILENT_AFTER, SignsOfLife, last_use, silent
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.errors import Absent, Temporary
@@ -27,8 +27,8 @@ _BEHIND: Final = 10**15
 class Silence(UseCase):
     """The use case: since when a task that runs shows no sign of life."""
 
-    async def of(self, task: Task) -> str | None:
-        """The sentence for a silent task; None for any other."""
+    async def of(self, task: Task) -> SignsOfLife | None:
+        """The last signs of a silent task; None for any other."""
         run, now = task.live_run, self.clock.now()
         if task.state is not TaskState.RUNNING or run is None or run.running_at is None:
             return None
@@ -52,7 +52,7 @@ class Silence(UseCase):
             used=None if used is None else datetime.fromtimestamp(used, UTC),
             gpus=gpus,
         )
-        return silence_of(signs, task=task.id, running_since=run.running_at, now=now)
+        return signs if silent(signs, running_since=run.running_at, now=now) else None
 
     async def _printed(self, run: Run, rank: int) -> datetime | None:
         """When the rank has printed its last line; None if that is not known."""

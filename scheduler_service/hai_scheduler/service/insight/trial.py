@@ -101,7 +101,6 @@ class TrialAssumption:
     """Something that the figures of a trial rest on."""
 
     name: str
-    sentence: str
     #: The number of tasks or nodes that it is about.
     count: int | None = field(default=None, kw_only=True)
     #: The length of time that it names.
@@ -265,41 +264,17 @@ def _as_submitted(task: Task, at: datetime) -> Task:
 def _assumptions(
     counts: Mapping[str, int], start_takes: timedelta, saves_in: timedelta, nodes: Sequence[Node]
 ) -> Iterable[TrialAssumption]:
-    yield TrialAssumption("work", "Each task does as much useful work as it did in this time.")
-    if cut := counts["cut"]:
-        why = "how long they would have run is not known, so they end after what they have done."
-        yield TrialAssumption("cut", f"{_tasks(cut)} stopped or still running: {why}", count=cut)
-    if unstarted := counts["unstarted"]:
-        why = "how long they would run is not known."
-        yield TrialAssumption(
-            "unstarted", f"{_tasks(unstarted)} without any start and left out: {why}", count=unstarted
-        )
-    if idle := counts["idle"]:
-        yield TrialAssumption("idle", f"{_tasks(idle)} without useful work in this time and left out.", count=idle)
-    if older := counts["older"]:
-        how = "such tasks are submitted at its begin, and count in no wait."
-        yield TrialAssumption("older", f"{_tasks(older)} older than this time: {how}", count=older)
-    took = f"{start_takes.total_seconds():.0f} s"
-    yield TrialAssumption("start", f"A start takes {took}, the median of this time.", length=start_takes)
-    saving = f"{saves_in.total_seconds():.0f} s"
-    yield TrialAssumption(
-        "saving",
-        f"A task that is told to leave saves in the time that it took last, else in {saving}.",
-        length=saves_in,
-    )
-    yield TrialAssumption("now", "Nodes, quota and user groups are those of now, and no node fails.")
+    yield TrialAssumption("work")
+    for name in ("cut", "unstarted", "idle", "older"):
+        if counts[name]:
+            yield TrialAssumption(name, count=counts[name])
+    yield TrialAssumption("start", length=start_takes)
+    yield TrialAssumption("saving", length=saves_in)
+    yield TrialAssumption("now")
     if away := sum(not node.ready or node.closed or node.mark is not NodeMark.NONE for node in nodes):
-        words = f"Nodes that take no new runs now have none in the simulation either: {away}."
-        yield TrialAssumption("away", words, count=away)
-    yield TrialAssumption(
-        "users", "Holds, suspensions by users and changes of priority are left out, and users submit what they did."
-    )
-    every = f"The simulated scheduler plans every {TICK.total_seconds():.0f} s."
-    yield TrialAssumption("plans", every, length=TICK)
-
-
-def _tasks(count: int) -> str:
-    return "1 task was" if count == 1 else f"{count} tasks were"
+        yield TrialAssumption("away", count=away)
+    yield TrialAssumption("users")
+    yield TrialAssumption("plans", length=TICK)
 
 
 def _side(outcome: SimulationOutcome, made: MadeJobs) -> TrialSide:

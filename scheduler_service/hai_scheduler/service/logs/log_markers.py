@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hai_scheduler.core.explaining.explain import human_duration
 from hai_scheduler.core.model.leaving import Left
-from hai_scheduler.core.model.reasons import Reason, sentence_of
+from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import RankState, Run
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.words import because, duration
 
 #: The number of interruptions in a row without a checkpoint from which the line mentions them.
 _OFTEN: Final = 2
@@ -34,7 +35,7 @@ def end_of(run: Run, runs: Sequence[Run] = ()) -> str:
     parts = [f"run {run.number} {_ending(run)}{at}: {_because(run)}", *_saving(run)]
     if run.lost:
         # Lost work is counted over all nodes; readers see how far back the task starts again.
-        parts.append(f"{human_duration(run.lost / max(1, len(run.ranks)))} of work lost")
+        parts.append(f"{duration(ENGLISH, run.lost / max(1, len(run.ranks)))} of work lost")
     elif _is_unknown(run):
         parts.append("how much work is lost is not known: name the folder of its checkpoints with --watch")
     often = _unsaved([one for one in runs if one.number < run.number] + [run])
@@ -78,7 +79,7 @@ def _because(run: Run) -> str:
         return "it ended"
     beneficiary = run.notice.beneficiary if run.notice else None
     task = f" (task {beneficiary})" if beneficiary is not None else ""
-    return sentence_of(run.reason) + task + _ranks(run)
+    return because(ENGLISH, run.reason) + task + _ranks(run)
 
 
 def _ranks(run: Run) -> str:

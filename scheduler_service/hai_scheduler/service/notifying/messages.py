@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.marks import Mark
-from hai_scheduler.core.notifying.sentences import digest_lines, digest_of, text_of
 from hai_scheduler.core.notifying.values import ON_SCREEN, Delivery, Notification
 from hai_scheduler.ports.messengers import OutgoingMessage
 from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.sentences.catalogue import ENGLISH, Language
+from hai_scheduler.sentences.notifications import digest_lines, digest_of, text_of, told
 from hai_scheduler.service.shared.changes import SCHEDULER
 
 #: Notifications of a digest that programs are told one by one.
@@ -27,7 +29,7 @@ def facts_of(notification: Notification) -> dict[str, Any]:
         "task_id": notification.task_id,
         "sentence": notification.sentence,
         "params": dict(notification.params),
-        "text": text_of(notification),
+        "text": text_of(ENGLISH, notification),
         "lines": list(notification.lines),
     }
 
@@ -43,21 +45,21 @@ def event_of(notifications: Sequence[Notification], now: datetime) -> HistoryEve
     )
 
 
-def message_of(told: Sequence[tuple[Delivery, Notification]], mark: Mark) -> OutgoingMessage:
+def message_of(sent: Sequence[tuple[Delivery, Notification]], mark: Mark) -> OutgoingMessage:
     """Return the message for one delivery, or for those of a digest.
 
     Args:
-        told: The deliveries of the message, with what they tell.
+        sent: The deliveries of the message, with what they tell.
         mark: The mark of the database: ids of messages of another one, or of before a restore, are others.
     """
-    delivery, first = told[0]
-    notifications = [notification for _, notification in told]
-    if len(told) == 1:
-        subject, lines = text_of(first), first.lines
+    delivery, first = sent[0]
+    notifications = [notification for _, notification in sent]
+    if len(sent) == 1:
+        subject, lines = text_of(ENGLISH, first), first.lines
     else:
-        subject, lines = digest_of(notifications), digest_lines(notifications)
+        subject, lines = _digest(notifications), digest_lines(ENGLISH, notifications)
     number = f"{mark.database}-{mark.epoch}-{delivery.message}"
-    kind = "hai.notification" if len(told) == 1 else "hai.digest"
+    kind = "hai.notification" if len(sent) == 1 else "hai.digest"
     at = max(one.at for one in notifications)
     return OutgoingMessage(
         id=f"hai-{number}",
@@ -75,6 +77,22 @@ def _data(notifications: Sequence[Notification]) -> Mapping[str, Any]:
     return {
         "kind": "digest",
         "count": len(notifications),
-        "text": digest_of(notifications),
+        "text": _digest(notifications),
         "notifications": [{**facts_of(one), "lines": []} for one in notifications[:MOST_TOLD]],
     }
+
+
+def _digest(notifications: Sequence[Notification]) -> str:
+    return digest_of(ENGLISH, len(notifications), [one.kind for one in notifications])
+
+
+def in_words_of(say: Language, event: HistoryEvent) -> HistoryEvent:
+    """Return the event of the feed with its text in a language; the store keeps it in English."""
+    if event.kind != EventKind.NOTIFICATION or say is ENGLISH:
+        return event
+    data = event.data
+    if data.get("kind") == "digest":
+        text = digest_of(say, data["count"], [one["kind"] for one in data["notifications"]])
+    else:
+        text = told(say, data["sentence"], data["params"])
+    return replace(event, data={**data, "text": text})

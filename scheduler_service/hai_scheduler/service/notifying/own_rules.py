@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.notifying.addresses import BadAddress
@@ -36,6 +36,9 @@ SHORTEST_WAIT: Final = timedelta(minutes=1)
 LONGEST_WAIT: Final = timedelta(days=30)
 #: Channels that one rule may name.
 MOST_CHANNELS: Final = 20
+#: What a channel can lack: an address of its user, a server of the platform, or its sink.
+Missing = Literal["mail", "no_mail", "webhook", "sink"]
+MISSING: Final[tuple[Missing, ...]] = get_args(Missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +59,8 @@ class ChannelView:
     """A channel as its user sees it."""
 
     name: str
-    #: Why it cannot be used now, and what to do; None: it can.
-    missing: str | None
+    #: What it lacks; None: it can be used.
+    missing: Missing | None
     #: Why the newest message that has trouble was not delivered; None: there is no such message.
     error: str | None
     error_at: datetime | None
@@ -188,18 +191,18 @@ class OwnNotifications(UseCase):
         return self.world.address_book.sends_mail(), self.world.address_book.sinks()
 
     def _view(self, rules: NotificationRules, troubles: Mapping[str, Delivery]) -> RulesView:
-        missing: dict[str, str | None] = {LAB: None, BROWSER: None}
+        missing: dict[str, Missing | None] = {LAB: None, BROWSER: None}
         missing[MAIL] = self._without_mail(rules)
-        missing[WEBHOOK] = None if rules.webhook else "Give the address of a webhook."
+        missing[WEBHOOK] = None if rules.webhook else "webhook"
         missing |= {f"{SINK}{name}": None for name in self.world.address_book.sinks()}
         for channel in sorted(frozenset().union(*rules.channels.values()) - missing.keys()):
-            missing[channel] = "There is no such sink any more: choose another one."
+            missing[channel] = "sink"
         return RulesView(rules=rules, channels=[_channel(name, why, troubles) for name, why in missing.items()])
 
-    def _without_mail(self, rules: NotificationRules) -> str | None:
+    def _without_mail(self, rules: NotificationRules) -> Missing | None:
         if not self.world.address_book.sends_mail():
-            return "This platform sends no mail: an admin sets NotificationSettings.smtp_host."
-        return None if rules.mail else "Give a mail address."
+            return "no_mail"
+        return None if rules.mail else "mail"
 
     def _usable(self, rules: NotificationRules) -> list[str]:
         used = frozenset().union(*rules.channels.values())
@@ -250,7 +253,7 @@ def _check_complete(rules: NotificationRules) -> None:
         raise Invalid("webhook", None, "is missing, and rules name it: give an address, or leave the webhook out")
 
 
-def _channel(name: str, missing: str | None, troubles: Mapping[str, Delivery]) -> ChannelView:
+def _channel(name: str, missing: Missing | None, troubles: Mapping[str, Delivery]) -> ChannelView:
     trouble = troubles.get(FEED if name in (LAB, BROWSER) else name)
     return ChannelView(
         name=name,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 from datetime import datetime
 
-from hai_scheduler.core.explaining.explain import gang, nodes, quota_of
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.quota import Cap, QuotaTable
 from hai_scheduler.core.ordering.usage import share_of
 from hai_scheduler.ports.store import Tx
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.words import gang, nodes, quota_of
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import QuotaExceeded
 
@@ -50,7 +51,8 @@ def _too_large(task: Task, asked: Priority | None, level: Priority, cap: Cap) ->
             f"who gives it with {remedy}."
         )
     return (
-        f"nodes: {gang(task.nodes, task.gpus)} is more than the {nodes(cap.limit or 0)} that {quota_of(cap.source)} "
+        f"nodes: {gang(ENGLISH, task.nodes, task.gpus)} is more than the {nodes(ENGLISH, cap.limit or 0)} that "
+        f"{quota_of(ENGLISH, cap.source)} "
         f"allows at {level.name} in group {task.group!r}: ask for fewer, choose another priority, or ask an admin for "
         f"more, who gives it with {remedy}."
     )

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
-from hai_scheduler.core.explaining.explain import notice_of
 from hai_scheduler.core.lifecycle.events import AskedToSuspend, Done, Event, NoticeReceived, Saved, Saving, StateKept
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Source
@@ -17,6 +16,8 @@ from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.profiling.recordings import PartState, Recording
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Tx
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.messages import notice_of
 from hai_scheduler.service.runs.moments import Moments
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
@@ -118,7 +119,7 @@ class RankReports(UseCase):
         # A later revision sends no signals again, and a single rank has no other ranks to wait for.
         together = notice.revision == 1 and len(run.ranks) > 1
         signal_at = self.moments.of(run_id, self.clock.now()) if together else None
-        return RunNotice(kind=kind, notice=notice, message=notice_of(notice, beneficiary), signal_at=signal_at)
+        return RunNotice(kind=kind, notice=notice, message=notice_of(ENGLISH, notice, beneficiary), signal_at=signal_at)
 
     async def report(self, run_id: RunId, rank: int, report: RunReport) -> None:
         """Record a report of a rank.

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.limits import MAX_HOLDERS
@@ -19,6 +18,8 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Value, Verdict, VerdictKind, Verdicts
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.verdicts import why
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.gc_paused import gc_paused
 
@@ -149,7 +150,7 @@ def _differs(said: _Said, fresh: _Said, now: datetime) -> bool:
 def _line(task: Task, verdict: Verdict, now: datetime) -> HistoryEvent:
     data: dict[str, Any] = {
         "kind": verdict.kind.value,
-        "sentence": why(verdict, now),
+        "sentence": why(ENGLISH, verdict, now),
         "priority": verdict.priority.name,
         "position": verdict.position,
         "earliest_start": _json(verdict.earliest_start),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from hai_scheduler.sentences.catalogue import ENGLISH, Language
 from hai_scheduler.service.shared.errors import Forbidden
 
 SCOPE_READ: Final = "custom:hai:tasks:read"
@@ -29,6 +30,8 @@ class Caller:
     scopes: frozenset[str] = frozenset()
     #: The address that the request came from; None: not known. It does not tell one caller from another.
     address: str | None = field(default=None, compare=False)
+    #: The language of what the caller is told.
+    say: Language = field(default=ENGLISH, compare=False)
 
     @property
     def admin(self) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hai_scheduler.core.explaining.explain import clock, failures_of, human_duration
 from hai_scheduler.core.lifecycle.events import Event
 from hai_scheduler.core.lifecycle.run_outcome import doubt
 from hai_scheduler.core.lifecycle.transitions import Effect, advance
@@ -18,6 +17,9 @@ from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.messages import failures_of
+from hai_scheduler.sentences.words import when
 from hai_scheduler.service.shared.booking import Booking, book, booking_of
 from hai_scheduler.service.shared.outbox import write_notifications
 
@@ -74,10 +76,10 @@ def _retry_data(before: Task, after: Task, run: Run) -> dict[str, Any]:
     retry = after.retry
     if retry is None or run.reason is not Reason.FAILED or run.ended_at is None:
         return {}
-    failed = f"Its command failed ({failures_of(run)})"
+    failed = f"Its command failed ({failures_of(ENGLISH, run)})"
     if after.retries > before.retries and after.not_before is not None:
         wait = after.not_before - run.ended_at
-        until = f"until {clock(after.not_before, run.ended_at)}, in {human_duration(wait)}" if wait else "for its turn"
+        until = f"until {when(ENGLISH, after.not_before, run.ended_at)}" if wait else "for its turn"
         return {
             "message": f"{failed}; retry {after.retries} of {retry.count} waits {until}.",
             "retry": after.retries,
@@ -90,7 +92,7 @@ def _retry_data(before: Task, after: Task, run: Run) -> dict[str, Any]:
 
 def _message(run: Run) -> str | None:
     """How its ranks failed, or else what the cluster says of them."""
-    if run.reason is Reason.FAILED and (failed := failures_of(run)):
+    if run.reason is Reason.FAILED and (failed := failures_of(ENGLISH, run)):
         return failed
     return next((rank.message for rank in run.ranks if rank.message), None)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hai_scheduler.core.explaining.explain import gang, nodes
 from hai_scheduler.core.model.node import Node
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.words import gang, nodes
 from hai_scheduler.service.shared.errors import Invalid, QuotaExceeded, Unavailable
 from hai_scheduler.service.shared.known_names import unknown_group
 
@@ -29,8 +30,8 @@ def gpus_to_ask_for(known: Sequence[Node], group: str, count: int, gpus: int | N
         _check_gpus(group, max(sizes), gpus)
     fitting = len(sizes) if gpus is None else sum(size >= gpus for size in sizes)
     if count > fitting:
-        asked = nodes(count) if gpus is None else gang(count, gpus)
-        has = str(fitting) if gpus is None else f"{nodes(fitting)} with as many GPUs"
+        asked = gang(ENGLISH, count, gpus)
+        has = str(fitting) if gpus is None else f"{nodes(ENGLISH, fitting)} with as many GPUs"
         raise QuotaExceeded(
             f"nodes: {asked} will never be free together, for group {group!r} has {has}: ask for {fitting} or fewer."
         )

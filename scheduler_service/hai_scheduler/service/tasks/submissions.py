@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from hai_scheduler.core.explaining.explain import amount, gang
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Held, Released
 from hai_scheduler.core.lifecycle.transitions import Effect
 from hai_scheduler.core.model.admin_actions import AdminAction
@@ -23,6 +22,8 @@ from hai_scheduler.core.ordering.quota import QuotaAccounts
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent, NewTask
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.words import amount, gang
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.auditing import audit_task
 from hai_scheduler.service.shared.caller import Caller
@@ -279,8 +280,8 @@ class Submissions(UseCase):
             if not account.fits(accounts.units(task)):
                 raise Conflict(
                     f"priority: {amount(account.used)} of the {account.cap.limit} nodes that {account.cap.source} may "
-                    f"hold at {priority.name} are in use; task {task.id} runs on {gang(task.nodes, task.gpus)} and "
-                    "keeps its priority."
+                    f"hold at {priority.name} are in use; task {task.id} runs on "
+                    f"{gang(ENGLISH, task.nodes, task.gpus)} and keeps its priority."
                 )
 
 

@@ -15,7 +15,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 from hai_scheduler.service.insight.queries import TaskStory, TaskView
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
-from kit.builders import T0, a_spec, a_task
+from kit.builders import T0, a_spec, a_task, at
 
 ALICE = Caller(name="alice")
 
@@ -29,7 +29,7 @@ def waiting(holders: int) -> TaskView:
     verdict = Verdict(
         kind=VerdictKind.CAPACITY, priority=Priority.NORMAL, position=1, data={"needs": 1, "free": 0}, holders=held
     )
-    return TaskView(task=a_task(), verdict=verdict, message="It waits.", effective=None, served=timedelta(0))
+    return TaskView(task=a_task(), verdict=verdict, at=at(), effective=None, served=timedelta(0))
 
 
 @pytest.mark.parametrize("holders", [0, 1, MAX_HOLDERS, MAX_HOLDERS + 1, 1500])

@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 
 from hai_scheduler.api.routes import ROUTES
+from hai_scheduler.api.server.auth import address_of
 from hai_scheduler.api.server.kinds import DEFAULTS, Budget, Kind, LimitSettings
 from hai_scheduler.api.server.limits import SWEEP, Gate, Limits, Pass
-from hai_scheduler.api.server.logins import address_of
 from hai_scheduler.api.server.problems import Refused
 from hai_scheduler.app.config import ConfigError, HaiScheduler
 from kit.memory.clock import VirtualClock

@@ -86,8 +86,18 @@ def test_a_submission_keeps_no_list_that_its_caller_could_change() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"grace": 90}, {"build": "create users/ann/x"}, {"retry": None}, {"nodes": "1"}, {"priority": 10}, {"tags": "x"}],
-    ids=str,
+    [
+        {"grace": 90},
+        {"build": "create users/ann/x"},
+        {"retry": None},
+        {"nodes": "1"},
+        {"priority": 10},
+        {"tags": "x"},
+        {"watch": [""]},
+        {"watch": ["x" * 4097]},
+        {"watch": ["a"] * 21},
+    ],
+    ids=lambda change: f"{change!r:.30}",
 )
 def test_what_is_no_field_or_no_value_of_the_wire_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):

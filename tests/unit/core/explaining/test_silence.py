@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hai_scheduler.core.explaining.silence import SignsOfLife, last_use, silence_of
+from hai_scheduler.core.explaining.silence import SignsOfLife, last_use, silent
 from hai_scheduler.core.metrics.series import Point, Spread
-from hai_scheduler.core.model.ids import TaskId
 from kit.builders import at
 
 
@@ -16,21 +15,15 @@ def signs(**seen) -> SignsOfLife:
 
 @pytest.mark.parametrize("seen", [{"printed": at(minutes=51)}, {"saved": at(minutes=55)}, {"used": at(minutes=59)}])
 def test_any_sign_is_enough(seen) -> None:
-    assert silence_of(signs(**seen), task=TaskId(41), running_since=at(0), now=at(minutes=60)) is None
+    assert not silent(signs(**seen), running_since=at(0), now=at(minutes=60))
 
 
 def test_a_task_that_has_just_begun_is_not_silent() -> None:
-    assert silence_of(signs(), task=TaskId(41), running_since=at(minutes=51), now=at(minutes=60)) is None
+    assert not silent(signs(), running_since=at(minutes=51), now=at(minutes=60))
 
 
-def test_a_silent_task_is_told_with_each_sign() -> None:
-    seen = signs(printed=at(minutes=20), used=at(minutes=50))
-    said = silence_of(seen, task=TaskId(41), running_since=at(0), now=at(minutes=60))
-    assert said is not None
-    assert f"printed anything since {at(minutes=20):%Y-%m-%d %H:%M} UTC" in said
-    assert "saved in this run" in said
-    assert f"used its GPUs since {at(minutes=50):%Y-%m-%d %H:%M} UTC" in said
-    assert "hai profile 41 --py" in said
+def test_a_task_without_a_new_sign_is_silent() -> None:
+    assert silent(signs(printed=at(minutes=20), used=at(minutes=50)), running_since=at(0), now=at(minutes=60))
 
 
 def points(**values: list[float]) -> list[Point]:

@@ -11,6 +11,8 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
 from kit.builders import T0, a_task, at
 
+YEAR = 365 * 86_400
+
 
 @pytest.mark.parametrize(
     ("took", "served", "slowdown"),
@@ -21,6 +23,7 @@ from kit.builders import T0, a_task, at
         (5, 1, 1.0),
         (100, 0, 10.0),
         (3600, 4000, 1.0),  # the clock was set back
+        (60 * YEAR, YEAR, 60.0),  # a million times as long is no length of time
     ],
 )
 def test_it_is_the_time_to_the_end_by_the_running_time(took: float, served: float, slowdown: float) -> None:

@@ -13,8 +13,9 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.notifying.occurrences import may_be_build, of_change, of_time, routed
-from hai_scheduler.core.notifying.sentences import text_of
 from hai_scheduler.core.notifying.values import RULED, Notification, NotificationKind, NotificationRules
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.notifications import text_of
 from kit.builders import T0, a_notice, a_rank, a_run, a_task, at
 
 EVERYTHING = NotificationRules(user="alice", channels={kind: frozenset({"lab"}) for kind in RULED})
@@ -102,7 +103,7 @@ def test_what_is_told(before: Task, after: Task, actor: str, sentences: list[str
     for one in found:
         assert (one.user, one.task_id, one.at, one.channels) == ("alice", 7, at(10), frozenset({"lab"}))
         assert (one.params["task"], one.params["name"]) == (7, "train")
-        assert text_of(one).startswith("Task 7 (train) "), text_of(one)
+        assert text_of(ENGLISH, one).startswith("Task 7 (train) "), text_of(ENGLISH, one)
 
 
 @pytest.mark.parametrize(("before", "after", "actor", "sentences"), CHANGES.values(), ids=CHANGES)
@@ -145,7 +146,7 @@ class TestBuilds:
         assert found.channels == {"mail", "lab"}
         built = routed(found, "users/ann/vision", self.RULES)
         assert (built.kind, built.channels) == (NotificationKind.ENVIRONMENT_BUILT, {"lab"})
-        assert text_of(built) == "The environment users/ann/vision is built (task 7)."
+        assert text_of(ENGLISH, built) == "The environment users/ann/vision is built (task 7)."
         assert routed(found, None, self.RULES) == replace(found, channels=frozenset({"mail"}))
 
     def test_other_names_are_no_builds(self) -> None:
@@ -181,7 +182,7 @@ class TestTime:
         own = replace(EVERYTHING, waits_longer=timedelta(minutes=5))
         (first,), (second,) = self.found(task(S.QUEUED), 6, own), self.found(task(S.QUEUED), 500, own)
         assert first.key == second.key
-        assert text_of(second) == "Task 7 (train) has waited for 8 h 20 min. `hai explain 7` says why."
+        assert text_of(ENGLISH, second) == "Task 7 (train) has waited for 8 h 20 min. `hai explain 7` says why."
 
     def test_waiting_is_not_told_by_default(self) -> None:
         assert list(of_time([task(S.QUEUED)], {}, at(hours=30))) == []
@@ -199,9 +200,9 @@ class TestTime:
         (half,), (still,), (whole,) = self.found(one, 40), self.found(one, 69), self.found(one, 70)
         assert half.key == still.key != whole.key
         assert (half.params["minutes"], whole.params["minutes"], whole.params["ranks"]) == (30, 60, [0])
-        assert "GPUs of rank 0 have been idle for 60 min" in text_of(whole)
-        assert "GPUs of all ranks" in text_of(self.found(self.idle(0, 1), 31)[0])
-        assert "GPUs of 2 ranks" in text_of(self.found(self.idle(0, 1, None), 31)[0])
+        assert "GPUs of rank 0 have been idle for 60 min" in text_of(ENGLISH, whole)
+        assert "GPUs of all ranks" in text_of(ENGLISH, self.found(self.idle(0, 1), 31)[0])
+        assert "GPUs of 2 ranks" in text_of(ENGLISH, self.found(self.idle(0, 1, None), 31)[0])
 
     def test_idle_again_is_told_again_and_a_busy_task_is_not(self) -> None:
         assert self.found(self.idle(None), 600) == []

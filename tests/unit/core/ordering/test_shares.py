@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hai_scheduler.core.explaining.explain import share_sentence
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.ordering.shares import UserShare, user_share
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.what_if import share_sentence
 from kit.builders import a_node, a_run, a_task, a_use, at
 
 
@@ -31,7 +32,7 @@ def test_what_was_had_is_compared_with_what_the_weights_give() -> None:
     assert share.given == pytest.approx(0.6), "who has no task here does not count"
     assert (share.weight, share.weights, share.entitled) == (2.0, 4.0, 0.5)
     assert share.users_before == 1, "bob has had as much for his weight: the order is that of submissions then"
-    assert share_sentence(share) == (
+    assert share_sentence(ENGLISH, share) == (
         "ann has had 60 % of the recent use of node group training and is entitled to 50 % (weight 2 of 4); "
         "1 other user has had less for their weight, and of tasks of equal priority and level theirs go first."
     )
@@ -54,7 +55,7 @@ def test_a_held_task_does_not_compete() -> None:
 def test_a_group_that_nobody_has_used_lately_has_no_shares() -> None:
     share = user_share(snapshot(MINE, a_task(2, user="bob")), Policy(), MINE)
     assert (share.given, share.users_before) == (None, 0)
-    assert share_sentence(share).startswith("No user with tasks in node group training has used it lately")
+    assert share_sentence(ENGLISH, share).startswith("No user with tasks in node group training has used it lately")
 
 
 @pytest.mark.parametrize(
@@ -67,4 +68,4 @@ def test_a_group_that_nobody_has_used_lately_has_no_shares() -> None:
 )
 def test_the_sentence_says_who_goes_first(given: float, before: int, words: str) -> None:
     share = UserShare(user="ann", node_group="training", given=given, weight=1.0, weights=2.0, users_before=before)
-    assert words in share_sentence(share)
+    assert words in share_sentence(ENGLISH, share)

@@ -6,13 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.decisions import Suspend
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.verdicts import why
 from kit.builders import a_checkpoint, a_node, a_notice, a_run, a_task, a_use
 from kit.snapshots import carried_out
 from unit.core.tables import (
@@ -426,14 +427,14 @@ def test_p8_who_waits_behind_it_is_told_so() -> None:
     made = decide(snapshot(runs(1, "node-1", minutes=300, unsaved=2), waits(2), nodes=1))
     verdict = made.verdicts[2]
     assert (verdict.kind, verdict.earliest_start) == (VerdictKind.CAPACITY, None)
-    assert why(verdict, NOW).endswith(
+    assert why(ENGLISH, verdict, NOW).endswith(
         "Task 1 keeps its nodes until it saves: it was interrupted 2 times in a row without a checkpoint."
     )
 
 
 def test_p8_whom_a_higher_priority_keeps_waiting_reads_nothing_of_it() -> None:
     made = decide(snapshot(runs(1, "node-1", minutes=300, unsaved=2, level=HIGH), waits(2), nodes=1))
-    assert "P8" not in why(made.verdicts[2], NOW)
+    assert "P8" not in why(ENGLISH, made.verdicts[2], NOW)
 
 
 def test_p8_such_a_task_gives_no_reserved_node_back() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.ports.values import HistoryEvent
-from hai_scheduler.service.insight.decisions import sentence_of_event
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.service.insight.decisions import is_decision, sentence_of_event
 from hai_scheduler.service.shared.errors import NotFound
 from kit.builders import at
 from kit.memory.behaviour import Behaviour
@@ -29,9 +30,9 @@ async def test_the_story_of_a_task_is_told_in_order_and_the_feed_leaves_verdicts
     await service.platform.tasks.submissions.hold(user("bob"), str(second))
     await service.step(20)
     told = await service.platform.insight.decisions.of_task(user("bob"), str(second), after=0, limit=100)
-    kinds = [(one.event.kind, one.event.data.get("kind") or one.event.data.get("to")) for one in told]
+    kinds = [(one.kind, one.data.get("kind") or one.data.get("to")) for one in told]
     assert kinds[:3] == [("task.verdict", "TURN"), ("task.verdict", "DRAINING"), ("task.state", "starting")]
-    sentences = [one.sentence for one in told]
+    sentences = [sentence_of_event(ENGLISH, one) for one in told]
     assert sentences[2] == "Run 1 starts on node-1."
     assert any(f"(task {urgent})" in text and "is told to leave by" in text for text in sentences)
     assert "Given the priority LOW by bob." in sentences
@@ -42,7 +43,7 @@ async def test_the_story_of_a_task_is_told_in_order_and_the_feed_leaves_verdicts
     pages, after = [], 0
     while page := await service.platform.insight.decisions.of_task(user("bob"), "second", after=after, limit=2):
         pages += page
-        after = page[-1].event.seq
+        after = page[-1].seq
     assert pages == list(told)
     with pytest.raises(NotFound):
         await service.platform.insight.decisions.of_task(user("eve"), str(first), after=0, limit=1)
@@ -111,4 +112,5 @@ UNKNOWN = (
     ],
 )
 def test_lines_of_history_say_what_was_decided(kind: str, data: dict[str, object], sentence: str | None) -> None:
-    assert sentence_of_event(HistoryEvent(at=at(), kind=kind, actor="ann", data=data)) == sentence
+    event = HistoryEvent(at=at(), kind=kind, actor="ann", data=data)
+    assert (sentence_of_event(ENGLISH, event) if is_decision(event) else None) == sentence

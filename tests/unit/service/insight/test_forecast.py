@@ -14,7 +14,15 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
-from hai_scheduler.service.insight.forecast import Forecast, Outcome, forecast_start, step_for
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.service.insight.forecast import (
+    Forecast,
+    Outcome,
+    assumption_text,
+    forecast_start,
+    sentence_of_forecast,
+    step_for,
+)
 from hai_scheduler.service.insight.history import History
 from hai_scheduler.service.shared.errors import Conflict, Invalid, NotFound, QuotaExceeded
 from hai_scheduler.service.shared.orders import Bounds
@@ -43,7 +51,7 @@ async def test_a_task_for_free_nodes_would_start_now() -> None:
     service = await Service(nodes=2).open()
     found = await forecast(service, nodes=2)
     assert (found.outcome, after(found), found.nodes) == (Outcome.NOW, 0, ("node-1", "node-2"))
-    assert found.sentence == "It would start now, on node-1, node-2."
+    assert sentence_of_forecast(ENGLISH, found) == "It would start now, on node-1, node-2."
     assert found.hypothetical
 
 
@@ -90,7 +98,7 @@ async def test_a_task_of_unknown_length_never_ends_by_itself() -> None:
     await service.step()
     found = await forecast(service)
     assert (found.outcome, found.starts_at, found.nodes) == (Outcome.NEVER, None, ())
-    assert "task 1 of ann" in found.sentence
+    assert "task 1 of ann" in sentence_of_forecast(ENGLISH, found)
 
 
 async def test_an_equal_makes_room_when_its_turn_is_over_and_what_that_costs_it_is_said() -> None:
@@ -104,7 +112,7 @@ async def test_an_equal_makes_room_when_its_turn_is_over_and_what_that_costs_it_
     cost = found.suspends[0]
     assert (cost.task.id, cost.nodes, (cost.at - found.at).total_seconds()) == (other, 2, 50)
     assert (cost.unsaved, cost.switch) == (120 * timedelta(seconds=1), timedelta(0))
-    assert "after task 1 of bob (NORMAL, 2 nodes) made room" in found.sentence
+    assert "after task 1 of bob (NORMAL, 2 nodes) made room" in sentence_of_forecast(ENGLISH, found)
 
 
 async def test_a_higher_task_would_have_a_lower_one_leave_at_once() -> None:
@@ -156,7 +164,10 @@ async def test_beyond_the_horizon_is_an_answer() -> None:
     await service.step()
     of_submission = service.platform.insight.forecasts.of_submission
     found = await of_submission(user("ann"), a_submission(), horizon=timedelta(hours=1))
-    assert (found.outcome, found.sentence) == (Outcome.BEYOND_HORIZON, "It would not start within 1 h.")
+    assert (found.outcome, sentence_of_forecast(ENGLISH, found)) == (
+        Outcome.BEYOND_HORIZON,
+        "It would not start within 1 h.",
+    )
     found = await of_submission(user("ann"), a_submission(), horizon=timedelta(hours=3))
     assert found.outcome is Outcome.LATER
 
@@ -170,7 +181,7 @@ async def test_beyond_what_was_computed_is_an_answer(bounds: Bounds) -> None:
     service.platform.insight.forecasts.bounds = bounds
     found = await forecast(service)
     assert found.outcome is Outcome.BEYOND_COMPUTED
-    assert found.sentence.endswith("what comes then is beyond what was computed.")
+    assert sentence_of_forecast(ENGLISH, found).endswith("what comes then is beyond what was computed.")
 
 
 @pytest.mark.parametrize(("tasks", "seconds"), [(0, 1), (99, 1), (100, 2), (1000, 20), (3000, 60), (50_000, 60)])
@@ -188,7 +199,7 @@ def test_in_a_long_queue_times_are_rounded_up_and_that_is_said(queue: int, start
     shot = Snapshot(now=at(), nodes=some_nodes(1), tasks=(running, asked, *low), quotas=everybody)
     found = forecast_start(shot, Policies(), asked, History([]), Bounds(), hypothetical=False)
     assert (found.outcome, found.starts_at) == (Outcome.LATER, at(start))
-    assert [one.sentence for one in found.assumptions if one.name == "steps"] == (
+    assert [assumption_text(ENGLISH, one) for one in found.assumptions if one.name == "steps"] == (
         ["The queue is long: it is looked at every 20 s, so each turn in it may end that much late."] if said else []
     )
 
@@ -244,4 +255,4 @@ async def test_a_forecast_knows_what_the_jobs_before_it_report() -> None:
     found = await forecast(service)
     assert (found.outcome, after(found)) == (Outcome.LATER, 600)
     assert found.assumptions[0].tasks == {"progress": 1, "unknown": 1}
-    assert "1 by the steps that they report" in found.assumptions[0].sentence
+    assert "1 by the steps that they report" in assumption_text(ENGLISH, found.assumptions[0])

@@ -13,6 +13,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task, TaskState
+from hai_scheduler.sentences.catalogue import ENGLISH
 from hai_scheduler.service.insight.history import History
 from hai_scheduler.service.insight.mark_preview import MarkPreview, preview_mark, sentence_of_preview
 from hai_scheduler.service.shared.orders import Bounds
@@ -54,13 +55,15 @@ def test_a_run_leaves_by_the_deadline_and_goes_on_elsewhere() -> None:
     assert one.goes_on_at is not None
     assert at(60) <= one.goes_on_at <= one.away_by + MINUTE
     assert (found.moved, found.later, found.staying) == ((), (), ())
-    assert sentence_of_preview(found) == ("1 task would be told to leave this node. No waiting task would start later.")
+    assert sentence_of_preview(ENGLISH, found) == (
+        "1 task would be told to leave this node. No waiting task would start later."
+    )
 
 
 def test_a_node_without_runs_displaces_nobody() -> None:
     found = preview(running(1, "node-1"), nodes=2, marked=("node-2",))
     assert (found.displaced, found.empty_by) == ((), None)
-    assert sentence_of_preview(found).startswith("No task would have to leave this node.")
+    assert sentence_of_preview(ENGLISH, found).startswith("No task would have to leave this node.")
 
 
 def test_a_cordon_tells_no_run_to_leave() -> None:
@@ -76,7 +79,7 @@ def test_a_task_of_lower_priority_makes_room_for_a_displaced_one() -> None:
     assert [one.task.id for one in found.displaced] == [1]
     (moved,) = found.moved
     assert (moved.task.id, moved.beneficiary) == (2, 1)
-    assert "1 task on other nodes would make room for them." in sentence_of_preview(found)
+    assert "1 task on other nodes would make room for them." in sentence_of_preview(ENGLISH, found)
 
 
 def test_a_waiting_task_that_would_start_later_is_named_with_both_times() -> None:
@@ -88,7 +91,7 @@ def test_a_waiting_task_that_would_start_later_is_named_with_both_times() -> Non
     assert later.task.id == 3
     assert later.without < at(60) + 15 * MINUTE
     assert later.with_mark is None or later.with_mark > later.without + 10 * MINUTE
-    assert "1 task would start later." in sentence_of_preview(found)
+    assert "1 task would start later." in sentence_of_preview(ENGLISH, found)
 
 
 def test_nodes_of_several_groups_are_tried_together() -> None:

@@ -14,6 +14,8 @@ from hai_scheduler.core.model.run import Rank, Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
 from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.messages import message_of
 from hai_scheduler.service.insight.feed import may_see
 from hai_scheduler.service.insight.queries import Queries, whose
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
@@ -54,7 +56,7 @@ def test_a_task_that_was_held_since_the_last_tick_is_held() -> None:
     shown = view(a_task(held=True), verdict(VerdictKind.CAPACITY))
     assert shown.verdict is not None
     assert (shown.verdict.kind, shown.effective) == (VerdictKind.HELD, Priority.HIGH)
-    assert "Held" in shown.message
+    assert "Held" in message_of(ENGLISH, shown.task, shown.verdict, shown.at)
 
 
 def test_a_task_that_was_resumed_since_the_last_tick_is_not_held() -> None:

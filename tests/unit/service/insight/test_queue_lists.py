@@ -9,6 +9,7 @@ import pytest
 
 from hai_scheduler.api.convert.overview import queue_text
 from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.sentences.catalogue import ENGLISH
 from hai_scheduler.service.insight.queue_lists import QueuePage
 from hai_scheduler.service.shared.errors import Invalid
 from unit.service.service_world import ADMIN, Service, user
@@ -94,7 +95,7 @@ async def test_what_is_told_of_a_task_is_made_once_for_all_who_may_know_the_same
 
 async def test_names_are_written_for_those_alone_who_may_know_them() -> None:
     service = await a_queue()
-    texts = {who: json.loads(queue_text(await read(service, who))) for who in ("ann", "bob", "carol", "ann ")}
+    texts = {who: json.loads(queue_text(await read(service, who), ENGLISH)) for who in ("ann", "bob", "carol", "ann ")}
     names = {who: [item["name"] for item in text["groups"][0]["items"]] for who, text in texts.items()}
     assert names == {"ann": ["", "second", "held"], "bob": ["first", "", ""], "carol": [""] * 3, "ann ": [""] * 3}
     assert texts["carol"]["groups"][0]["waiting"] == 2

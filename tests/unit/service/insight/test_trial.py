@@ -106,11 +106,7 @@ def test_what_cannot_be_known_is_said() -> None:
     older = over(3, submitted_at=at(0) - HOUR)
     past = replace(a_past(stopped, waits, older), worked={TaskId(1): HOUR, TaskId(3): HOUR})
     made = jobs_of(past, an_order(), NODES)
-    text = " ".join(one.sentence for one in made.assumptions)
     assert [job.task.id for job in made.jobs] == [1, 3]
-    assert "1 task was stopped or still running" in text
-    assert "1 task was without any start" in text
-    assert "1 task was older than this time" in text
     counts = {one.name: one.count for one in made.assumptions if one.count is not None}
     assert counts == {"cut": 1, "unstarted": 1, "older": 1}
     assert {one.name for one in made.assumptions if one.length is not None} == {"start", "saving", "plans"}

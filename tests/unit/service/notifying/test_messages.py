@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.notifying.values import Delivery, NotificationKind
-from hai_scheduler.service.notifying.messages import MOST_TOLD, event_of, message_of
+from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.sentences.catalogue import ENGLISH, in_language
+from hai_scheduler.sentences.notifications import text_of
+from hai_scheduler.service.notifying.messages import MOST_TOLD, event_of, in_words_of, message_of
 from kit.builders import T0, at
 from unit.service.notifying.outbox_kit import told
 
@@ -57,3 +61,13 @@ def test_the_feeds_event_says_who_shows_it() -> None:
     test = told(id=6, kind=NotificationKind.TEST, channels=frozenset({"lab", "browser"}), task_id=None)
     both = event_of([told(id=5, channels=frozenset({"lab"})), test], at(3))
     assert (both.task_id, both.data["count"], both.data["channels"]) == (None, 2, ["browser", "lab"])
+
+
+def test_the_feed_is_read_in_the_language_of_its_reader() -> None:
+    chinese = in_language("zh-CN")
+    one, digest = event_of([told()], T0), event_of([told(), told(kind=NotificationKind.STARTED)], T0)
+    assert in_words_of(ENGLISH, one) is one
+    assert in_words_of(chinese, one).data == {**one.data, "text": text_of(chinese, told())}
+    assert in_words_of(chinese, digest).data["text"] == "另有 2 条通知：1 条启动, 1 条失败。"
+    other = HistoryEvent(at=T0, kind=EventKind.TASK_HELD, actor="ann", data={"text": "as it is"})
+    assert in_words_of(chinese, other) is other

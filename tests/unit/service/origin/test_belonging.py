@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.verdicts import why
 from hai_scheduler.service.origin.lineage import begin_epoch
 from kit.builders import a_launch
 from kit.memory.behaviour import Behaviour
@@ -30,7 +31,7 @@ async def test_a_live_run_of_a_forgotten_task_is_left_alone_and_its_node_is_not_
     await world.step(1)
     assert await world.states(both, one) == ["queued", "running"]
     verdict = world.loop.cycle.latest_plan.verdicts[both]
-    assert "1 node is held by runs that belong to no task any more" in why(verdict, world.clock.now())
+    assert "1 node is held by runs that belong to no task any more" in why(ENGLISH, verdict, world.clock.now())
     (event,) = await world.events("run.orphaned")
     assert (event.data["run"], event.data["user"], event.data["nodes"]) == (run, "alice", [node])
     await world.loop.cycle.telling.at_once()

@@ -19,6 +19,8 @@ from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.messages import message_of
 from hai_scheduler.service.launch.launching import ENDS_AT_ONCE, Launching
 from hai_scheduler.service.shared.topics import run_topic
 from kit.builders import at
@@ -395,7 +397,7 @@ async def test_a_task_that_starts_says_why_it_is_not_up() -> None:
     view = service.platform.insight.queries.view(await service.task(task))
     assert view.task.state is TaskState.STARTING
     why = f"Starting on node-1: rank 0 on node-1 waits: run {task}.1 cannot be started: No space left on device."
-    assert view.message == why
+    assert message_of(ENGLISH, view.task, view.verdict, view.at) == why
     version = view.task.version
     await service.step(1)
     assert (await service.task(task)).version == version, "it is written once"

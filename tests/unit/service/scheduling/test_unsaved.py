@@ -11,6 +11,9 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.verdicts import VerdictKind
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.messages import message_of
+from hai_scheduler.service.insight.decisions import sentence_of_event
 from hai_scheduler.service.runs.rank_reports import RunReport
 from hai_scheduler.service.shared.errors import Invalid
 from kit.memory.behaviour import Behaviour
@@ -57,7 +60,8 @@ async def test_p8_after_two_interruptions_without_a_checkpoint_its_user_is_told_
     assert (await service.task(task)).unsaved == 3
     assert len(await service.events("task.alarm")) == 1
     decisions = await service.platform.insight.decisions.of_task(user("ann"), str(task), after=0, limit=100)
-    said = [one.sentence for one in decisions if "has left its nodes" in one.sentence]
+    sentences = [sentence_of_event(ENGLISH, one) for one in decisions]
+    said = [one for one in sentences if "has left its nodes" in one]
     assert len(said) == 3
     assert all("by itself, and nothing shows that it saved when it was told" in one for one in said)
     assert third
@@ -75,7 +79,7 @@ async def test_p8_it_then_leaves_for_no_equal_until_there_is_a_checkpoint() -> N
     view = await service.platform.insight.queries.summary(user("bob"), str(waiting))
     assert view.verdict is not None
     assert view.verdict.kind is VerdictKind.CAPACITY
-    assert f"Task {task} keeps its nodes until it saves" in view.message
+    assert f"Task {task} keeps its nodes until it saves" in message_of(ENGLISH, view.task, view.verdict, view.at)
     run = (await service.task(task)).run
     assert run is not None
     seen = RunReport(kind="saved", at=service.clock.now(), path="/w/out/last.ckpt", source=Source.SEEN)
@@ -136,11 +140,3 @@ async def test_what_a_task_asks_of_leaving_reaches_its_ranks() -> None:
     assert (run.launch.profile, run.launch.signal, run.launch.watch) == ("auto", signal, ("out/last.pt",))
     assert run.launch.patience == timedelta(seconds=20), "no longer than it has to save"
     assert task
-
-
-@pytest.mark.parametrize("watch", [("",), ("x" * 4097,), ("a",) * 21])
-async def test_paths_to_watch_are_few_and_none_is_empty(watch: tuple[str, ...]) -> None:
-    service = await Service().open()
-    with pytest.raises(Invalid, match=r"1 to 4096|at most 20") as caught:
-        await service.submit("one", "ann", watch=watch)
-    assert caught.value.field == "watch"

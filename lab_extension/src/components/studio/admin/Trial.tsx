@@ -3,7 +3,6 @@
 import { useEffect, useState, type JSX } from 'react';
 import type { IPolicyTrial, ITrial, ITrialSide } from '../../../api/types';
 import { TrialModel } from '../../../models/trial';
-import { assumptionText } from '../../../text/assumptions';
 import { duration, percent } from '../../../text/format';
 import { numberText, priorityLabel } from '../../../text/words';
 import { language, trans } from '../../../text/translate';
@@ -201,7 +200,7 @@ function Compared({ result }: { result: ITrial }): JSX.Element {
       <h2>{trans.__('What these figures rest on, and what they cannot know')}</h2>
       <ul>
         {result.assumptions.map(found => (
-          <li key={found.name}>{assumptionText(found)}</li>
+          <li key={found.name}>{found.sentence}</li>
         ))}
       </ul>
     </>

@@ -3,7 +3,6 @@
 import type { IOperations, NodeAction } from '../../../api/operations';
 import { ApiError, sentenceOf } from '../../../api/request';
 import type { IDisplacedTask, IMarkPreview, INode, IPreviewTask } from '../../../api/types';
-import { assumptionText } from '../../../text/assumptions';
 import { duration, moment, nodeList, size } from '../../../text/format';
 import { trans } from '../../../text/translate';
 import { count, numberText } from '../../../text/words';
@@ -102,7 +101,7 @@ export function markQuestion(preview: IMarkPreview, now: number = Date.now()): I
       title: trans.__('What the times rest on'),
       lines: [
         trans.__('Computed up to %1, to %2.', moment(preview.computed_until, now), duration(preview.step_s)),
-        ...preview.assumptions.map(assumptionText)
+        ...preview.assumptions.map(found => found.sentence)
       ]
     }
   ];

@@ -6,7 +6,7 @@ import type { INotificationChannel, INotificationRules } from '../../../api/type
 import { askPermission, canNotify, permission, showTest } from '../../../models/attention';
 import type { RulesChange, RulesModel } from '../../../models/rules';
 import { moment } from '../../../text/format';
-import { channelText, missingText } from '../../../text/notifications';
+import { channelText } from '../../../text/notifications';
 import { trans } from '../../../text/translate';
 import { useHost } from '../../host';
 import { Notice } from '../../react';
@@ -97,7 +97,7 @@ function Channel(props: {
 /** What a channel is, or what is missing for it. */
 function aboutOf(channel: INotificationChannel): string {
   if (channel.missing !== null) {
-    return missingText(channel.missing);
+    return channel.missing;
   }
   if (channel.name.startsWith('sink:')) {
     return trans.__('A sink that an admin has set up: all who can read it see what is sent there.');

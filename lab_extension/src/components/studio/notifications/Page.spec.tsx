@@ -130,7 +130,7 @@ describe('the page of notifications', () => {
 
   it('lists what was told, marks what is new in words, and has it read', async () => {
     const told = [
-      aNotification(2, { params: { task: 41, name: '<img src=x>', reason: 'failed' } }),
+      aNotification(2, { text: 'Task 41 (<img src=x>) has failed: its command failed.' }),
       aNotification(1, {
         read: true,
         lines: [],

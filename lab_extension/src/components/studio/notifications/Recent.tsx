@@ -4,8 +4,8 @@ import type { JSX } from 'react';
 import { sentenceOf } from '../../../api/request';
 import type { INotification } from '../../../api/types';
 import type { NotificationsModel } from '../../../models/notifications';
-import { moment, plainText } from '../../../text/format';
-import { channelText, toldText } from '../../../text/notifications';
+import { localTimes, moment, plainText } from '../../../text/format';
+import { channelText } from '../../../text/notifications';
 import { trans } from '../../../text/translate';
 import { numberText } from '../../../text/words';
 import { useHost } from '../../host';
@@ -62,7 +62,7 @@ function Item({ item }: { item: INotification }): JSX.Element {
         {!item.read && <span className="hai-New">{trans.__('new')}</span>}
       </span>
       <span className="hai-Told-text">
-        {toldText(item)}{' '}
+        {localTimes(item.text)}{' '}
         {item.task_id !== null && (
           <Link to={{ page: 'tasks', id: item.task_id }}>{trans.__('Open task %1', item.task_id)}</Link>
         )}

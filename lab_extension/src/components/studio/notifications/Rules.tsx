@@ -5,7 +5,7 @@ import { sentenceOf } from '../../../api/request';
 import type { INotificationRules } from '../../../api/types';
 import type { RulesModel } from '../../../models/rules';
 import { duration } from '../../../text/format';
-import { channelText, kindText, missingText } from '../../../text/notifications';
+import { channelText, kindText } from '../../../text/notifications';
 import { trans } from '../../../text/translate';
 import { useHost } from '../../host';
 import { Select } from '../../Select';
@@ -27,11 +27,7 @@ export function Rules(props: { model: RulesModel; rules: INotificationRules }): 
           <tr>
             <th scope="col">{trans.__('Tell me when')}</th>
             {rules.channels.map(channel => (
-              <th
-                key={channel.name}
-                scope="col"
-                title={channel.missing === null ? undefined : missingText(channel.missing)}
-              >
+              <th key={channel.name} scope="col" title={channel.missing ?? undefined}>
                 {channelText(channel.name)}
               </th>
             ))}
@@ -62,7 +58,7 @@ export function Rules(props: { model: RulesModel; rules: INotificationRules }): 
                     <input
                       type="checkbox"
                       aria-label={trans.__('%1: %2', kindText(rule.kind), channelText(channel.name))}
-                      title={channel.missing === null ? undefined : missingText(channel.missing)}
+                      title={channel.missing ?? undefined}
                       checked={told}
                       // What cannot be used can still be taken away.
                       disabled={channel.missing !== null && !told}

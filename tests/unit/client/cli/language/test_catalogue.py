@@ -45,7 +45,7 @@ def test_the_texts_of_the_command_are_found_by_any_python() -> None:
     """The panel's check of its catalogues asks for them without this project's environment."""
     assert languages.CONTEXT == catalogue.CONTEXT
     found = set(languages.keys())
-    assert {"Needs %1; free: %2.", "state\x04queued", "Submitted", "folder\x04In", "Lasted"} <= found
+    assert {"step %1 of %2", "state\x04queued", "Submitted", "folder\x04In", "Lasted"} <= found
 
 
 def test_titles_and_labels_are_written_as_the_terminal_has_them(monkeypatch: pytest.MonkeyPatch) -> None:

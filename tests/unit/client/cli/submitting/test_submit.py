@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hai_client.cli.language.asked_fields import ASKED_FIELDS
+from hai_client.wire.schema import TaskRequest
 from kit import asked
 from unit.client.conftest import Hai
 
@@ -67,6 +69,14 @@ def test_every_option_arrives(
         "retry_exit_codes": [1, 137],
         **asked.in_json(),
     }
+
+
+def test_every_field_of_a_submission_has_an_option_or_another_way(hai: Hai, platform: Any) -> None:
+    assert hai("submit", *asked_options(), "--gpus", "1", "--signal", "USR1", "--grace", "1s", "--time-limit", "1m",
+               "--checkpoint-dir", "c", "--ranks-per-node", "2", "--", "true").code == 0  # fmt: skip
+    # An image or environment is named by `--env`, and a snapshot is taken by `--snapshot`.
+    others = {"environment", "snapshot", "take_snapshot"}
+    assert {one.name for one in fields(TaskRequest)} - sent(platform).keys() == others, "give these an option"
 
 
 def asked_options() -> list[str]:
@@ -246,7 +256,7 @@ def test_the_services_sentence_becomes_part_of_the_answer(hai: Hai, platform: An
     verdict = {"kind": "CAPACITY", "sentence": "Needs 2 nodes but 1 is free.", "position": 1, "data": {}}
 
     def waits(call: Any) -> None:
-        platform.tasks[41]["verdict"] = verdict
+        platform.tasks[41].update(verdict=verdict, message=verdict["sentence"])
 
     platform.after = [lambda _rules: None, waits]
     assert (

@@ -52,12 +52,14 @@ def test_a_list_asks_the_service_for_what_is_chosen(hai: Hai, platform: Any) -> 
 def test_a_line_of_a_list_says_in_a_few_words_why_a_task_waits(hai: Hai, platform: Any) -> None:
     platform.tasks[41]["short"] = {
         "id": "turn", "data": {"nodes": 2}, "until": "2099-11-21T04:20:00Z",
-        "text": "waits for its turn on 2 nodes of a100, about Nov 21 04:20 UTC",
+        "words": "waits for its turn on 2 nodes of a100",
+        "text": "waits for its turn on 2 nodes of a100, about 2099-11-21 04:20 UTC",
     }  # fmt: skip
     out = hai("list").out
     assert "#2: waits for its turn on 2 nodes of a100, about 2099-11-21" in out
     assert "UTC" not in out
-    platform.tasks[41]["short"] = {"id": "held", "data": {}, "until": None, "text": "held by its owner"}
+    held = "held by its owner"
+    platform.tasks[41]["short"] = {"id": "held", "data": {}, "until": None, "words": held, "text": held}
     assert "#2: held by its owner" in hai("list").out
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from hai_client.cli.shared.output import local_times
 from hai_client.cli.tasks import view
+from hai_client.wire.schema import Task, TaskRequest
+from kit import asked
 from unit.client.conftest import Hai
 
 pytestmark = pytest.mark.usefixtures("some_tasks")
@@ -114,3 +117,28 @@ def test_no_start_and_no_deadline_is_in_the_past(hai: Hai, platform: Any) -> Non
     assert hai("list").out.splitlines()[1].endswith("node-1; its time is over")
     platform.tasks[41].update(deadline="2126-01-01T00:00:00Z")
     assert re.search(r"node-1; leaves by [0-9:]+$", hai("list").out.splitlines()[1])
+
+
+#: Another value of each field of a submission that a task has and `hai status` shows.
+_SHOWN: dict[str, Any] = {
+    "name": "other", "command": ["other"], "cwd": "/other", "nodes": 5, "gpus": 3, "priority": "LOW", "group": "other",
+    "signal": "USR2", "time_limit_s": 999.0, "checkpoint_dir": "/other", "watch": ["other"], "tags": ["other"],
+    "environment": "other", "ranks_per_node": 7,
+    "snapshot": {"digest": "e" * 64, "files": 1, "size": 2, "commit": None, "dirty": False},
+    **asked.in_json(),
+}  # fmt: skip
+#: Those that `hai describe` alone shows.
+_DESCRIBED = {"env", "profile", "grace_s", "retry_backoff_s", "retry_exit_codes"}
+
+
+def test_every_field_of_a_submission_is_shown_or_left_to_describe() -> None:
+    both = {one.name for one in fields(TaskRequest)} & {one.name for one in fields(Task)}
+    assert both - _DESCRIBED == _SHOWN.keys(), "show these, or leave them to `hai describe`"
+
+
+@pytest.mark.parametrize("name", _SHOWN)
+def test_another_value_of_a_field_is_another_text(hai: Hai, platform: Any, name: str) -> None:
+    task = platform.add("fresh")
+    before = hai("status", str(task["id"])).out
+    task[name] = _SHOWN[name]
+    assert hai("status", str(task["id"])).out != before

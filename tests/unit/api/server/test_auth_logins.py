@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tornado.httputil import HTTPHeaders
 
+from hai_scheduler.api.server.auth import address, log_in
 from hai_scheduler.api.server.kinds import Kind
-from hai_scheduler.api.server.logins import address, log_in
 from hai_scheduler.api.server.problems import Refused, unauthorized
 from hai_scheduler.service.shared.caller import Caller
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hai_scheduler.core.notifying.sentences import SENTENCES, digest_lines, digest_of, text_of
 from hai_scheduler.core.notifying.values import Notification, NotificationKind
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.notifications import TOLD, digest_lines, digest_of, text_of
 from kit.builders import T0
 
 TASK = {"task": 7, "name": "train", "run": 2}
@@ -55,32 +56,37 @@ def a_notification(
     )
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
+@pytest.mark.parametrize("sentence", TOLD)
 def test_a_sentence_is_written_from_its_parameters(sentence: str) -> None:
     params, text = TEXTS[sentence]
-    assert text_of(a_notification(sentence, **params)) == text
+    assert text_of(ENGLISH, a_notification(sentence, **params)) == text
 
 
 def test_a_failure_without_a_status_or_a_reason_is_a_sentence_too() -> None:
-    found = text_of(a_notification("task.failed", task=7, name="train", reason=None, exit_codes=[]))
+    found = text_of(ENGLISH, a_notification("task.failed", task=7, name="train", reason=None, exit_codes=[]))
     assert found == "Task 7 (train) has failed: no reason was kept."
 
 
 def test_a_sentence_of_another_version_is_shown_by_its_id() -> None:
-    assert text_of(a_notification("task.flew")) == "task.flew"
+    assert text_of(ENGLISH, a_notification("task.flew")) == "task.flew"
 
 
 def test_a_digest_counts_by_kind_and_names_the_first() -> None:
     started = [a_notification(task=n, name="t") for n in range(22)]
     failed = [a_notification("task.failed", NotificationKind.FAILED, task=n, name="f") for n in range(3)]
-    assert digest_of([*failed, *started]) == "25 more notifications: 22 started, 3 failed."
-    lines = digest_lines([*failed, *started])
+    assert (
+        digest_of(ENGLISH, 25, [one.kind for one in [*failed, *started]])
+        == "25 more notifications: 22 started, 3 failed."
+    )
+    lines = digest_lines(ENGLISH, [*failed, *started])
     assert len(lines) == 21
     assert lines[0] == "Task 0 (f) has failed: no reason was kept."
     assert lines[-1] == "and 5 more"
-    assert digest_lines(started[:2]) == ("Task 0 (t) has started.", "Task 1 (t) has started.")
+    assert digest_lines(ENGLISH, started[:2]) == ("Task 0 (t) has started.", "Task 1 (t) has started.")
 
 
 def test_what_the_cluster_says_of_a_failure_is_told() -> None:
-    found = text_of(a_notification("task.failed", **TASK, reason="failed", exit_codes=[137], message="out of memory"))
+    found = text_of(
+        ENGLISH, a_notification("task.failed", **TASK, reason="failed", exit_codes=[137], message="out of memory")
+    )
     assert found == "Task 7 (train) has failed: its command failed (status 137: out of memory)."
