@@ -18,7 +18,6 @@ EXCEPTIONS = {
     "JupyterHub wants one class for a spawner, and calls its methods": """
         HaiSpawnerMixin HaiLocalSpawner HaiKubeSpawner HaiSpotLocalSpawner HaiSpotKubeSpawner""",
     "tornado wants one class for a request": "Endpoint",
-    "a transaction has a property for each part of the store, and does nothing itself": "Tx",
 }
 
 
