@@ -96,6 +96,9 @@ def test_a_submission_keeps_no_list_that_its_caller_could_change() -> None:
         {"watch": [""]},
         {"watch": ["x" * 4097]},
         {"watch": ["a"] * 21},
+        {"ranks_per_node": 0},
+        {"ranks_per_node": -1},
+        {"ranks_per_node": 1025},
     ],
     ids=lambda change: f"{change!r:.30}",
 )

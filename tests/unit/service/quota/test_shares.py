@@ -58,13 +58,6 @@ async def test_a_command_runs_on_a_node_as_often_as_its_task_says(
     assert [order.ranks_per_node for order in orders] == [times]
 
 
-@pytest.mark.parametrize("each", [0, -1, 1025])
-async def test_too_many_processes_on_a_node_are_refused(each: int) -> None:
-    service = await a_service()
-    with pytest.raises(Invalid, match="ranks_per_node"):
-        await service.submit("part", "ann", 1, ranks_per_node=each)
-
-
 async def test_a_rank_is_told_how_many_gpus_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     service = await a_service()
     orders: list[LaunchOrder] = []
