@@ -15,6 +15,9 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.workspace.abi import PlatformImage
 from hai_scheduler.ports.images import Images
 from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.messages import message_of
+from hai_scheduler.service.insight.queries import TaskView
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submission import Submission
@@ -32,6 +35,11 @@ SHORT = Policy(min_run=timedelta(seconds=30), slice=timedelta(seconds=60), defau
 
 def user(name: str) -> Caller:
     return Caller(name=name, scopes=frozenset({SCOPE_WRITE}))
+
+
+def message_in(view: TaskView) -> str:
+    """What the task does, as its owner reads it in English."""
+    return message_of(ENGLISH, view.task, view.verdict, view.at)
 
 
 class Service:

@@ -45,7 +45,6 @@ VALUES = {
         task=TASK,
         hypothetical=False,
         outcome=Outcome.LATER,
-        sentence="…",
         at=at(0),
         verdict=VERDICT,
         computed_until=at(9),

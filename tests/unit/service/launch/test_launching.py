@@ -16,7 +16,7 @@ from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.launch.launching import ENDS_AT_ONCE
 from kit.memory.behaviour import Behaviour
-from unit.service.service_world import Service, user
+from unit.service.service_world import Service, message_in, user
 
 #: Seconds of a launch.
 SLOW = 4.0
@@ -136,7 +136,8 @@ async def test_a_run_that_waits_says_for_what_and_is_not_told_to_leave_for_it(mo
     last = await service.submit("last", "ann", does=LONG, priority=Priority.LOW)
     await pass_seconds(service, 3)
     view = await service.platform.insight.queries.summary(user("ann"), str(last))
-    assert view.message.endswith("on node-9 waits: 59 other runs were to be launched before it."), view.message
+    said = message_in(view)
+    assert said.endswith("on node-9 waits: 59 other runs were to be launched before it."), said
     versions = [(await service.task(TaskId(n + 1))).version for n in range(60)]
     await pass_seconds(service, 900)
     task = await service.task(last)

@@ -10,7 +10,7 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.launch.troubles import Troubles
 from kit.builders import at
-from unit.service.service_world import Service, user
+from unit.service.service_world import Service, message_in, user
 
 RUN = RunId("1.1")
 
@@ -48,14 +48,14 @@ async def test_a_task_that_cannot_be_launched_says_why_until_it_can(monkeypatch:
     task = await service.submit("one", "ann", 2)
     await service.step()
     view = await service.platform.insight.queries.summary(user("ann"), str(task))
-    assert view.message.endswith(": rank 0 on node-1 (1 more wait too) waits: the service's account lacks a right.")
+    assert message_in(view).endswith(": rank 0 on node-1 (1 more wait too) waits: the service's account lacks a right.")
     for _ in range(60):
         await service.step(1, ticks=1)
     assert tried < 10, "at first at each tick, then every half a minute"
     monkeypatch.undo()
     await service.step(30)
     assert await service.states(task) == ["running"]
-    assert "right" not in (await service.platform.insight.queries.summary(user("ann"), str(task))).message
+    assert "right" not in message_in(await service.platform.insight.queries.summary(user("ann"), str(task)))
 
 
 async def test_what_is_stopped_before_it_could_be_launched_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

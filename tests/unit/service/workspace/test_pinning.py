@@ -19,7 +19,7 @@ from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from kit.builders import a_mount_rule, a_pin, an_environment
 from kit.memory.behaviour import Behaviour
-from unit.service.service_world import ADMIN, Service
+from unit.service.service_world import ADMIN, Service, message_in
 from unit.service.workspace.pinned_world import ANN, LATER, MINE, World
 
 
@@ -186,7 +186,7 @@ async def test_a_damaged_environment_is_nobodys_fault_and_the_task_waits(world: 
     async with world.store.read() as tx:
         assert await tx.nodes.strikes() == []
     shown = await world.platform.insight.queries.task(ANN, str(task))
-    assert "users/ann/vision@3" in shown.view.message
+    assert "users/ann/vision@3" in message_in(shown.view)
     # Brought back, it starts after its wait.
     world.environments.publish(MINE)
     await world.step(60)

@@ -25,7 +25,7 @@ from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.store.store import Store
 from kit.builders import a_mount_rule, an_environment
 from kit.memory.behaviour import Behaviour
-from unit.service.service_world import ADMIN, Service, user
+from unit.service.service_world import ADMIN, Service, message_in, user
 
 ANN = Caller(name="ann", groups=frozenset({"ml"}), scopes=frozenset({SCOPE_WRITE}))
 
@@ -142,7 +142,7 @@ async def test_an_environment_that_is_gone_is_a_start_error_that_says_so_and_no_
     said = f"environment 'torch': {why}; ask an admin to give it back, or submit the task again: choose one of jax"
     story = await service.platform.insight.queries.task(ANN, str(task))
     assert story.view.task.failed_starts == 1, "it waits for its back-off"
-    assert story.view.message == f"Could not be started: {said}; start 2 of 3 waits until 08:00:15 UTC, in 15 s."
+    assert message_in(story.view) == f"Could not be started: {said}; start 2 of 3 waits until 08:00:15 UTC, in 15 s."
     for seconds in (15, 30):
         await service.step(seconds, ticks=5)
     over = await service.task(task)
@@ -151,7 +151,7 @@ async def test_an_environment_that_is_gone_is_a_start_error_that_says_so_and_no_
     told = [event.data["message"] for event in await service.events("task.state") if event.data["from"] == "starting"]
     assert told == [said] * 3
     story = await service.platform.insight.queries.task(ANN, str(task))
-    assert story.view.message == f"Failed: it could not be started on its nodes ({said})."
+    assert message_in(story.view) == f"Failed: it could not be started on its nodes ({said})."
     async with service.store.read() as tx:
         assert list(await tx.nodes.strikes()) == []
         assert set((await tx.nodes.marks()).values()) <= {NodeMark.NONE}
@@ -208,7 +208,7 @@ async def test_a_user_whose_name_fits_no_path_is_told_which_rule_stands_in_the_w
         await service.step(seconds)
     assert (await service.task(task)).state is TaskState.FAILED
     story = await service.platform.insight.queries.task(user("a/b"), str(task))
-    assert "mount rule 'home': mount_path: the user name 'a/b' cannot be part of a path" in story.view.message
+    assert "mount rule 'home': mount_path: the user name 'a/b' cannot be part of a path" in message_in(story.view)
 
 
 # --- choosing
