@@ -6,13 +6,13 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from sqlalchemy import event, select
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.timings import Timings, Untimed
@@ -57,13 +57,34 @@ class Store:
         self.logs = LogStore(engine, self._turn)
         self.series = SeriesStore(engine, self._turn)
 
-    def read(self) -> AbstractAsyncContextManager[Tx]:
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Tx]:
         """Open a consistent view, of the moment of entering. Writing in it is a RuntimeError."""
-        return self._read()
+        with translated():
+            async with self._readers.connect() as connection:
+                await connection.execute(_LOOK)
+                tx = Tx(connection, writing=False, known=self._known, known_facts=self._known_facts)
+                try:
+                    yield tx
+                finally:
+                    tx.end()
 
-    def write(self) -> AbstractAsyncContextManager[Tx]:
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[Tx]:
         """Open a transaction, the only writer of all processes: it commits at the end, rolls back on any exception."""
-        return self._write()
+        with translated():
+            asked = time.perf_counter()
+            async with self._turn, self._writers.begin() as connection:
+                await connection.run_sync(lock_writer)
+                self._timings.database("turn", time.perf_counter() - asked)
+                tx = Tx(connection, writing=True, known=self._known, known_facts=self._known_facts)
+                try:
+                    yield tx
+                    await tx.flush()
+                finally:
+                    tx.end()
+                ends = time.perf_counter()
+            self._timings.database("commit", time.perf_counter() - ends)
 
     def disk_full(self) -> bool:
         """Return whether the disk of SQLite's file is full; of PostgreSQL's disk nothing can be seen."""
@@ -82,36 +103,6 @@ class Store:
         # They come back to a pool of which nobody takes a connection any more.
         event.listen(self.engine.sync_engine, "checkin", lambda _, connection: connection.close())
         await self.engine.dispose()
-
-    def _transaction(self, connection: AsyncConnection, *, writing: bool) -> Tx:
-        return Tx(connection, writing=writing, known=self._known, known_facts=self._known_facts)
-
-    @asynccontextmanager
-    async def _read(self) -> AsyncIterator[Tx]:
-        with translated():
-            async with self._readers.connect() as connection:
-                await connection.execute(_LOOK)
-                tx = self._transaction(connection, writing=False)
-                try:
-                    yield tx
-                finally:
-                    tx.end()
-
-    @asynccontextmanager
-    async def _write(self) -> AsyncIterator[Tx]:
-        with translated():
-            asked = time.perf_counter()
-            async with self._turn, self._writers.begin() as connection:
-                await connection.run_sync(lock_writer)
-                self._timings.database("turn", time.perf_counter() - asked)
-                tx = self._transaction(connection, writing=True)
-                try:
-                    yield tx
-                    await tx.flush()
-                finally:
-                    tx.end()
-                ends = time.perf_counter()
-            self._timings.database("commit", time.perf_counter() - ends)
 
 
 async def open_store(url: str, timings: Timings | None = None) -> Store:

@@ -10,8 +10,7 @@ from sqlalchemy import bindparam, case, text, update
 from hai_scheduler.core.model.marks import LostPast, Mark
 from hai_scheduler.ports.values import DatabaseFacts
 from hai_scheduler.store.revision import VERSION_TABLE
-from hai_scheduler.store.statements import Statements
-from hai_scheduler.store.summary import Summary
+from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.tables import DATABASE
 
 #: PostgreSQL does not undo this at a rollback: some ids are then left out, which is harmless.
@@ -29,12 +28,8 @@ _COUNT = update(DATABASE).values(
 )
 
 
-class DatabaseRecord:
+class DatabaseRecord(StoredPart):
     """What tells the database from another one, and from an earlier state of itself: its counts never go back."""
-
-    def __init__(self, statements: Statements, summary: Summary) -> None:
-        self._sql = statements
-        self._summary = summary
 
     async def facts(self) -> DatabaseFacts:
         """What kind of database it is, and how large."""
@@ -44,12 +39,12 @@ class DatabaseRecord:
 
     async def mark(self) -> Mark:
         """The mark of this database: its identity, and how many starts and ends of runs it has recorded."""
-        row = await self._summary.row()
+        row = await self._sql.summary()
         return Mark(database=row.name, epoch=row.epoch, steps=row.steps, task=row.last_task, number=row.number)
 
     async def lost_past(self) -> LostPast:
         """The ids that must not be used again."""
-        row = await self._summary.row()
+        row = await self._sql.summary()
         return LostPast(first_task=row.first_task, above=row.above)
 
     async def count_steps(self, count: int, *, number: int) -> None:
@@ -66,8 +61,8 @@ class DatabaseRecord:
             past: The ids that must not be used again.
         """
         row = {"epoch": epoch, "steps": steps, "first_task": past.first_task, "above": past.above}
-        await self._sql.change(update(DATABASE), {**row, "number": max((await self._summary.row()).number, past.above)})
-        if after_task > (await self._summary.row()).last_task:
+        await self._sql.change(update(DATABASE), {**row, "number": max((await self._sql.summary()).number, past.above)})
+        if after_task > (await self._sql.summary()).last_task:
             await self._go_on_after({"last": after_task})
 
     async def _go_on_after(self, last: Mapping[str, int]) -> None:

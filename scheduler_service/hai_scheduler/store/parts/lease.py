@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from hai_scheduler.ports.errors import LeaseLost
 from hai_scheduler.ports.values import Lease
 from hai_scheduler.store.codec import of_instant, to_instant
-from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.tables import LEASE
 
 _LEASE_ID = 1
@@ -17,11 +17,8 @@ _LEASE_ID = 1
 _LEASE = select(LEASE)
 
 
-class StoredLease:
+class StoredLease(StoredPart):
     """The lease of the process that leads; one process holds it at most, and its token never gets smaller."""
-
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
 
     async def get(self) -> Lease | None:
         """The lease as it was last written, expired or not; None while no process holds it."""

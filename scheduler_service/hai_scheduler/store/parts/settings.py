@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from sqlalchemy import delete, select
 
-from hai_scheduler.store.small_tables import SmallTablePart
-from hai_scheduler.store.summary import OWN
+from hai_scheduler.store.small_tables import StoredPart
+from hai_scheduler.store.statements import FORGOTTEN, WORDS
 from hai_scheduler.store.tables import SETTINGS
 
 
-class StoredSettings(SmallTablePart):
+class StoredSettings(StoredPart):
     """Small named values of the platform, such as `paused`. Each use case knows the names and formats of its own."""
 
     async def get(self, name: str) -> str | None:
@@ -27,4 +27,7 @@ class StoredSettings(SmallTablePart):
             await self._sql.put(SETTINGS, {"name": name, "value": value})
 
     async def _read(self) -> Mapping[str, str]:
-        return {row.name: row.value for row in await self._sql.ask(select(SETTINGS).where(SETTINGS.c.name.not_in(OWN)))}
+        return {
+            row.name: row.value
+            for row in await self._sql.ask(select(SETTINGS).where(SETTINGS.c.name.not_in((WORDS, FORGOTTEN))))
+        }
