@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hai_scheduler.api.handlers import cluster, labels, overview, policy
+from hai_scheduler.api.handlers import cluster, overview, policy, tasks
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.route import Route
 from hai_scheduler.api.wire.policy import TrialOut, TrialProgressOut
@@ -32,19 +32,19 @@ PAGE_ROUTES: Final[tuple[Route, ...]] = (
         "POST",
         "/tasks/actions",
         SCOPE_WRITE,
-        labels.act,
+        tasks.act,
         "Stop, suspend, resume or hold many tasks; each has a result of its own",
         kind=Kind.EXPENSIVE,
     ),
-    Route("PUT", "/tasks/{task}/tags", SCOPE_WRITE, labels.put_tags, "Give a task other tags", codes=("not_found",)),
+    Route("PUT", "/tasks/{task}/tags", SCOPE_WRITE, tasks.put_tags, "Give a task other tags", codes=("not_found",)),
     Route(
-        "PUT", "/tasks/{task}/star", SCOPE_WRITE, labels.star, "Star a task, for the caller alone", codes=("not_found",)
+        "PUT", "/tasks/{task}/star", SCOPE_WRITE, tasks.star, "Star a task, for the caller alone", codes=("not_found",)
     ),
     Route(
         "DELETE",
         "/tasks/{task}/star",
         SCOPE_WRITE,
-        labels.unstar,
+        tasks.unstar,
         "Take the caller's star from a task",
         codes=("not_found",),
     ),

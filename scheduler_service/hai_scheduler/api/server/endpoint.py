@@ -19,18 +19,16 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, stream_request_body
 
 from hai_scheduler.api.server import problems
-from hai_scheduler.api.server.arriving import ArrivingBody
 from hai_scheduler.api.server.auth import Auth, HubHandler, address, has_scope, log_in
-from hai_scheduler.api.server.bodies import read_query
+from hai_scheduler.api.server.bodies import ArrivingBody, read_query
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import HELD_BACK, Limits, Pass
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.api.server.problems import Refused
-from hai_scheduler.api.server.route import OPEN, RUN, Answer, Arriving, Ask, Pieces, Route, Stream, Text
+from hai_scheduler.api.server.route import OPEN, RUN, Answer, Arriving, Ask, Pieces, Route, RouteIndex, Stream, Text
 from hai_scheduler.api.server.streaming import StreamSender, cut_off, flush_in_time, slow_down
-from hai_scheduler.api.server.table import RouteIndex
 from hai_scheduler.api.server.user_book import UserBook
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.values import adapter_of
