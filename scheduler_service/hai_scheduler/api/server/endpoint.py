@@ -144,7 +144,12 @@ class Endpoint(HubHandler):
         """Keep a piece of the body, or use it up, unless the request is refused already."""
         if self._arriving is not None and self._refusal is None:
             return self._use_up(self._arriving, chunk)
-        self._keep(chunk)
+        try:
+            self._body.take(chunk, keep=self._refusal is None)
+        except Refused as refused:
+            self._refusal = refused
+        if self._refusal is not None and self._body.is_endless and not self._finished:
+            self._refuse(self._refusal, close=True)
         return None
 
     async def _use_up(self, arriving: Arriving, chunk: bytes) -> None:
@@ -156,14 +161,6 @@ class Endpoint(HubHandler):
         except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
             self._refusal = error
             await arriving.abort()
-
-    def _keep(self, chunk: bytes) -> None:
-        try:
-            self._body.take(chunk, keep=self._refusal is None)
-        except Refused as refused:
-            self._refusal = refused
-        if self._refusal is not None and self._body.is_endless and not self._finished:
-            self._refuse(self._refusal, close=True)
 
     # -- after the body ---------------------------------------------------------------------------
 
