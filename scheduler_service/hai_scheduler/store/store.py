@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NoReturn
 
 from sqlalchemy import event, select
 from sqlalchemy.exc import DBAPIError
@@ -16,17 +16,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.timings import Timings, Untimed
-from hai_scheduler.store.engine import connect, lock_writer, parse, reading, writing
-from hai_scheduler.store.first_tables import make_first_tables
+from hai_scheduler.store.engine import connect, lock_writer, parse, reading, time_statements, translated, writing
 from hai_scheduler.store.known import KnownFacts, KnownTasks
 from hai_scheduler.store.log_store import LogStore
 from hai_scheduler.store.refusal import not_writable, refusal
-from hai_scheduler.store.revision import is_newest
+from hai_scheduler.store.revision import is_newest, make_first_tables
 from hai_scheduler.store.series_store import SeriesStore
 from hai_scheduler.store.tables import LEASE
-from hai_scheduler.store.timing import time_statements
 from hai_scheduler.store.transaction import Tx
-from hai_scheduler.store.trouble import translated
 
 #: A view begins with its first read: this read, of a table with one row.
 _LOOK = select(LEASE.c.id)
@@ -139,3 +136,30 @@ async def open_store(url: str, timings: Timings | None = None) -> Store:
         await engine.dispose()
         raise
     return Store(engine, timings)
+
+
+class ReadOnlyStore(Store):
+    """A store that refuses to write."""
+
+    def write(self) -> NoReturn:
+        """Raise RuntimeError."""
+        raise RuntimeError("this store is for reading: orders are carried out without writing anything")
+
+
+def open_reader(url: str) -> ReadOnlyStore:
+    """Return a store for reading the database of this URL; it neither checks nor creates tables.
+
+    The database itself refuses writes of its connections. It does not connect yet. Raises ValueError for a URL that
+    `open_store` would refuse.
+    """
+    engine = connect(parse(url))
+    if engine.dialect.name == "sqlite":
+        event.listen(engine.sync_engine, "connect", _read_only)
+        return ReadOnlyStore(engine)
+    return ReadOnlyStore(engine.execution_options(postgresql_readonly=True))
+
+
+def _read_only(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA query_only = ON")
+    cursor.close()

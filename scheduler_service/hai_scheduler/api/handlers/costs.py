@@ -1,13 +1,21 @@
-"""Endpoints on rates and budgets, and their models of the wire."""
+"""Endpoints on what was used and what it costs: reports, containers that live, rates and budgets."""
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from hai_scheduler.api.convert import reports as convert
 from hai_scheduler.api.server.preconditions import expectation, showing
 from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.containers import ContainersTold, ContainerTold
 from hai_scheduler.api.wire.costs import BudgetList, BudgetPut, GroupBudgetOut, RateKey, RateList, RateOut, RatePut
 from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.reports import NodesQuery, NodesReport, ReportQuery, UsageReportOut
 from hai_scheduler.core.costs.budgets import GroupBudget
 from hai_scheduler.core.costs.rates import Rate
+from hai_scheduler.core.ledger.asking import By
+from hai_scheduler.core.ledger.development import DevelopmentContainer
+from hai_scheduler.service.accounting.containers import EndedContainer
 from hai_scheduler.service.accounting.standings import BudgetView
 from hai_scheduler.service.shared.versions import version_of
 
@@ -72,3 +80,46 @@ async def delete_budget(ask: Ask[Nothing, Nothing]) -> None:
     expected = expectation(ask.headers)
     deleting = ask.platform.accounting.costs.delete_budget(ask.caller, ask.path["name"], expected=expected)
     await showing(deleting, settings_out)
+
+
+async def usage_report(ask: Ask[ReportQuery, Nothing]) -> UsageReportOut:
+    """Return what tasks took."""
+    query = ask.query
+    report = await ask.platform.accounting.reports.use(
+        ask.caller,
+        by=None if query.by is None else By(query.by),
+        since=query.since,
+        until=query.until,
+        user=query.user,
+        group=query.group,
+    )
+    return convert.report_out(report)
+
+
+async def nodes_report(ask: Ask[NodesQuery, Nothing]) -> NodesReport:
+    """Return what the nodes did."""
+    query = ask.query
+    return convert.nodes_out(
+        await ask.platform.accounting.reports.nodes(by=By(query.by), since=query.since, until=query.until)
+    )
+
+
+async def containers_told(ask: Ask[Nothing, ContainersTold]) -> None:
+    """Book what lives, and what has ended."""
+    now = ask.platform.world.clock.now()
+    living = [_container_of(each, now) for each in ask.body.living]
+    ended = [EndedContainer(container=_container_of(each, now), ended_at=each.ended_at) for each in ask.body.ended]
+    await ask.platform.accounting.containers.told(living, ended)
+
+
+def _container_of(told: ContainerTold, now: datetime) -> DevelopmentContainer:
+    return DevelopmentContainer(
+        id=told.id,
+        user=told.user,
+        groups=tuple(sorted(set(told.groups))),
+        node_group=told.node_group,
+        gpus=told.gpus,
+        millicores=round(told.cpus * 1000),
+        started_at=told.started_at,
+        seen_at=now,
+    )

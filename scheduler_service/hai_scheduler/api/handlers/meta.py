@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hai_scheduler import __version__
-from hai_scheduler.api.convert import quota as quota_convert
+from hai_scheduler.api.convert.people import own_quota_out
 from hai_scheduler.api.server.metrics import CONTENT_TYPE_LATEST
 from hai_scheduler.api.server.route import Ask, Text
 from hai_scheduler.api.wire.cluster import HealthOut
@@ -48,5 +48,5 @@ async def me(ask: Ask[Nothing, Nothing]) -> MeOut:
         admin=caller.admin,
         groups=sorted(caller.groups),
         scopes=sorted(caller.scopes),
-        quota=[quota_convert.own_quota_out(view) for view in await ask.platform.insight.queries.own_quota(caller)],
+        quota=[own_quota_out(view) for view in await ask.platform.insight.queries.own_quota(caller)],
     )

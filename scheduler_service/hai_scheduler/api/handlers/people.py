@@ -17,8 +17,7 @@ from hai_scheduler.api.wire.people import (
 )
 from hai_scheduler.api.wire.platform import PlatformHealth
 from hai_scheduler.ports.values import AuditFilter
-from hai_scheduler.service.insight.active_users import active_users
-from hai_scheduler.service.insight.people import PeopleFilter, PeopleOrder
+from hai_scheduler.service.insight.people import PeopleFilter, PeopleOrder, active_users
 
 
 async def active(ask: Ask[Nothing, Nothing]) -> ActiveUsersOut:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hai_scheduler.api.convert import tasks as convert
 from hai_scheduler.api.convert.profiles import order_out
-from hai_scheduler.api.convert.ranks import rank_of
 from hai_scheduler.api.server.problems import Refused, gone
 from hai_scheduler.api.server.route import Ask, RawBytes
 from hai_scheduler.api.wire.logs import LogTaken
@@ -70,7 +69,7 @@ async def addresses(ask: Ask[GangQuery, Nothing]) -> Addresses:
 
 async def report(ask: Ask[Nothing, RankReport]) -> None:
     """Take a report on a rank."""
-    rank = rank_of(ask.path["rank"])
+    rank = ask.number("rank")
     if ask.body.at.tzinfo is None:
         raise Invalid("at", str(ask.body.at), "needs a time zone: end it with Z")
     try:
@@ -84,7 +83,7 @@ async def report(ask: Ask[Nothing, RankReport]) -> None:
 
 async def take_log(ask: Ask[LogPieceQuery, RawBytes]) -> LogTaken:
     """Store a piece of a rank's log. Raises Refused: 409 with the right offset if it does not fit."""
-    rank, query = rank_of(ask.path["rank"]), ask.query
+    rank, query = ask.number("rank"), ask.query
     try:
         end = await ask.platform.logs.intake.take(
             ask.run, rank, offset=query.offset, data=bytes(ask.body), skip=query.skip

@@ -21,6 +21,7 @@ from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.values import is_body
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.submission import Submission
 
 Query = TypeVar("Query", bound=Input, covariant=True)
@@ -103,6 +104,13 @@ class Ask(Generic[Query, Body]):
         """The run that asks."""
         assert isinstance(self.who, str)
         return self.who
+
+    def number(self, name: str) -> int:
+        """Return a number of the path: of a rank, say. Raises Invalid."""
+        text = self.path[name]
+        if not (text.isascii() and text.isdigit() and len(text) <= (6 if name == "rank" else 18)):
+            raise Invalid(name, text, "is not a number")
+        return int(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from hai_scheduler.core.model.code import CodeSnapshot
 from hai_scheduler.core.model.ids import RunId, TaskId
-from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.leaving import Profile, Signal
+from hai_scheduler.core.model.limits import RanksPerNode
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.launching import RanksPerNode
+from hai_scheduler.core.model.limits import RanksPerNode
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.ports.cluster import LaunchOrder
