@@ -1,4 +1,4 @@
-"""Connections to SQLite and PostgreSQL, configured so that both give the same guarantees."""
+"""Connections to SQLite and PostgreSQL: both give the same guarantees and errors, and their statements are timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the revision of the tables with one SELECT: enough for a start that needs no migration."""
+"""Finds the revision of the tables with one SELECT, and makes the tables of an empty database."""
 
 from __future__ import annotations
 

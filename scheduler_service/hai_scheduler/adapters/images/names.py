@@ -1,4 +1,4 @@
-"""Names of images, read as container runtimes read them."""
+"""Names of images, read as container runtimes read them, and the credentials for their registries."""
 
 from __future__ import annotations
 

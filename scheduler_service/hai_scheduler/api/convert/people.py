@@ -1,4 +1,4 @@
-"""Converts users, entries of the audit and the health of the platform into models of the wire."""
+"""Converts users, quota, entries of the audit and the health of the platform into models of the wire."""
 
 from __future__ import annotations
 

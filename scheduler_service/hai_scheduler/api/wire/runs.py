@@ -1,4 +1,4 @@
-"""Models of runs, their ranks and notices, and of what a run may ask about itself."""
+"""Models of runs, their ranks and notices, of what a run may ask about itself, and of orphaned runs."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import Final
 
 #: The most characters of a name.
 NAME_LENGTH: Final = 63
@@ -45,8 +45,3 @@ MAX_STEP: Final = 10**15
 
 #: The longest length of time that is accepted, in seconds: ten years.
 MAX_SECONDS: Final = 315_360_000
-
-
-#: How many processes of the command run on each node: a number; "gpu" is one for each GPU of the node; None is one,
-#: without a launcher, so that each node is one rank.
-RanksPerNode = int | Literal["gpu"] | None

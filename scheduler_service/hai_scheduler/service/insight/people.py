@@ -1,4 +1,4 @@
-"""All users for admins: their groups, their tasks and quota by priority, when they were last seen, who is archived."""
+"""All users for admins: groups, tasks and quota by priority, when they were last seen, who is active or archived."""
 
 from __future__ import annotations
 
