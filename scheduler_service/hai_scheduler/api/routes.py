@@ -22,9 +22,7 @@ from hai_scheduler.api.handlers import (
     storage,
     tasks,
 )
-from hai_scheduler.api.notification_routes import NOTIFICATION_ROUTES
-from hai_scheduler.api.page_routes import PAGE_ROUTES
-from hai_scheduler.api.profile_routes import PROFILE_ROUTES
+from hai_scheduler.api.page_routes import NOTIFICATION_ROUTES, PAGE_ROUTES, PROFILE_ROUTES
 from hai_scheduler.api.run_routes import RUN_ROUTES
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.route import OPEN, Ask, Route, Text

@@ -8,10 +8,9 @@ from hai_scheduler.store.known import KnownFacts, KnownTasks
 from hai_scheduler.store.parts.audit import StoredAudit
 from hai_scheduler.store.parts.containers import StoredContainers
 from hai_scheduler.store.parts.costs import StoredBudgets, StoredCapacity, StoredRates
-from hai_scheduler.store.parts.database import DatabaseRecord
+from hai_scheduler.store.parts.database import DatabaseRecord, StoredLease, StoredSettings
 from hai_scheduler.store.parts.events import StoredEvents
 from hai_scheduler.store.parts.labels import StoredLabels
-from hai_scheduler.store.parts.lease import StoredLease
 from hai_scheduler.store.parts.ledger import StoredLedger
 from hai_scheduler.store.parts.nodes import StoredNodes
 from hai_scheduler.store.parts.notifications import StoredNotifications
@@ -19,7 +18,6 @@ from hai_scheduler.store.parts.progress import StoredProgress
 from hai_scheduler.store.parts.quotas import StoredQuotas, StoredUses
 from hai_scheduler.store.parts.recordings import StoredRecordings
 from hai_scheduler.store.parts.runs import StoredRuns
-from hai_scheduler.store.parts.settings import StoredSettings
 from hai_scheduler.store.parts.storage import StoredAmounts
 from hai_scheduler.store.parts.tasks import StoredTasks
 from hai_scheduler.store.parts.users import StoredUsers

@@ -155,7 +155,7 @@ class Admission(UseCase):
                 else:
                     await self._store_each(taken)
             finally:
-                # Whoever has no answer is told that the process ends.
+                # A caller without an answer is told that the process ends.
                 for waiting in taken:
                     waiting.answer.cancel()
 
