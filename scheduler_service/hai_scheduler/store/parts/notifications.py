@@ -91,11 +91,6 @@ class StoredNotifications(StoredPart):
         told = await self._by_id({one.notification for one in deliveries})
         return [(one, told[one.notification]) for one in deliveries]
 
-    async def next_due(self) -> datetime | None:
-        """When the next pending delivery is due; None: none is pending."""
-        first = (await self._sql.ask(select(func.min(DELIVERIES.c.next_at)).where(_PENDING))).scalar()
-        return None if first is None else of_instant(first)
-
     async def save(self, deliveries: Iterable[Delivery]) -> None:
         """Write deliveries that are stored already; one that was deleted meanwhile stays deleted."""
         self._sql.change_later(_SAVE, [DELIVERY.values(one, number=one.id) for one in deliveries])
