@@ -44,10 +44,9 @@ from hai_scheduler.ports.messengers import Messenger
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.snapshots import Snapshots
 from hai_scheduler.ports.timings import Timings
-from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.shared.timings import ProcessTimings
-from hai_scheduler.service.shared.world import World
+from hai_scheduler.service.shared.world import RankLocations, World
 from hai_scheduler.store.store import Store, open_store
 
 

@@ -9,9 +9,8 @@ from typing import TextIO
 
 from hai_client.cli.shared.context import Context
 from hai_scheduler.sim.records import Records
-from hai_scheduler.sim_cli.running import require_place, simulated, write_whole
+from hai_scheduler.sim_cli.running import require_place, show, simulated, write_whole
 from hai_scheduler.sim_cli.settings import rules_of, study_of
-from hai_scheduler.sim_cli.tables import show
 
 COLUMNS = ("time", "held_nodes", "waiting_tasks", "waiting_nodes", "ready_nodes")
 
