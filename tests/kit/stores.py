@@ -22,7 +22,7 @@ from sqlalchemy import Connection, CursorResult, Engine, Executable, QueuePool, 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.store.engine import OPTIONS, prepare_sqlite
-from hai_scheduler.store.first_tables import make_tables
+from hai_scheduler.store.revision import make_tables
 from hai_scheduler.store.store import Store
 
 #: A file system in memory, where the machine has one.
