@@ -1,6 +1,6 @@
 /** The users with their tasks and quota; with `user` in the address one of them. */
 
-import { Fragment, useEffect, useState, type JSX } from 'react';
+import { useEffect, useState, type JSX } from 'react';
 import type { IPeopleQuery } from '../../../api/admin';
 import type { ILevelCount, IUser, IUserList, IUserQuota } from '../../../api/types';
 import { AdminModel } from '../../../models/admin';
@@ -10,6 +10,7 @@ import { trans } from '../../../text/translate';
 import { Select } from '../../Select';
 import { useHost } from '../../host';
 import { Notice, useNow } from '../../react';
+import { Table, type ITableColumn } from '../../Table';
 import { useModel, useStudio } from '../context';
 import { changeQuery, Link, useRouter, type Query } from '../router';
 import { Person, PersonQuota } from './Person';
@@ -168,74 +169,74 @@ function Users(props: { items: readonly IUser[]; onOrder: (order: string) => voi
   const now = useNow(30_000);
   const [open, setOpen] = useState<string | null>(null);
   const { route } = useRouter();
-  const head = (order: (typeof ORDERS)[number], title: string): JSX.Element => {
-    const sorted = (route.query.order ?? 'name') === order;
-    return (
-      <th
-        scope="col"
-        {...(sorted
-          ? { 'aria-sort': order === 'name' ? ('ascending' as const) : ('descending' as const) }
-          : {})}
-      >
+  const sorted = (
+    order: (typeof ORDERS)[number],
+    title: string
+  ): Pick<ITableColumn<IUser>, 'title' | 'sorted'> => {
+    const shown = (route.query.order ?? 'name') === order;
+    return {
+      title: (
         <button className="hai-Virtual-sort" onClick={() => props.onOrder(order)}>
           {title}
-          <span aria-hidden="true">{sorted ? (order === 'name' ? ' ▴' : ' ▾') : ''}</span>
+          <span aria-hidden="true">{shown ? (order === 'name' ? ' ▴' : ' ▾') : ''}</span>
         </button>
-      </th>
-    );
+      ),
+      sorted: shown ? (order === 'name' ? 'ascending' : 'descending') : undefined
+    };
   };
   return (
-    <div className="hai-Table-scroll" tabIndex={0} role="region" aria-label={trans.__('People')}>
-      <table className="hai-Table" data-testid="hai-people">
-        <thead>
-          <tr>
-            {head('name', trans.__('User'))}
-            <th scope="col">{trans.__('User groups')}</th>
-            {head('running', trans.__('Running'))}
-            {head('waiting', trans.__('Waiting'))}
-            <th scope="col">{trans.__('Quota: held of limit')}</th>
-            {head('seen', trans.__('Last seen'))}
-            <th scope="col">{trans.__('Change')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {props.items.map(user => (
-            <Fragment key={user.name}>
-              <tr>
-                <th scope="row">
-                  <Link className="hai-Table-name" to={{ page: 'people', query: { user: user.name } }}>
-                    {user.name}
-                  </Link>
-                  {user.admin && <span className="hai-Tag">{trans.__('admin')}</span>}
-                  {user.archived && <span className="hai-Tag">{trans.__('archived')}</span>}
-                </th>
-                <td>{user.groups.join(', ') || '–'}</td>
-                <td>{levelsText(user.levels, 'running') || '–'}</td>
-                <td>{levelsText(user.levels, 'waiting') || '–'}</td>
-                <td className="hai-Admin-help">{limitsText(user.quota)}</td>
-                <td>{user.seen_at === null ? trans.__('never') : relative(user.seen_at, now)}</td>
-                <td>
-                  <button
-                    className="hai-Link"
-                    aria-expanded={open === user.name}
-                    aria-label={trans.__('Quota of %1', user.name)}
-                    onClick={() => setOpen(open === user.name ? null : user.name)}
-                  >
-                    {trans.__('Quota')}
-                  </button>
-                </td>
-              </tr>
-              {open === user.name && (
-                <tr>
-                  <td colSpan={7} className="hai-Admin-inside">
-                    <PersonQuota name={user.name} />
-                  </td>
-                </tr>
-              )}
-            </Fragment>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      region={trans.__('People')}
+      testId="hai-people"
+      items={props.items}
+      keyOf={user => user.name}
+      below={user => (open === user.name ? <PersonQuota name={user.name} /> : null)}
+      columns={[
+        {
+          ...sorted('name', trans.__('User')),
+          head: true,
+          cell: user => (
+            <>
+              <Link className="hai-Table-name" to={{ page: 'people', query: { user: user.name } }}>
+                {user.name}
+              </Link>
+              {user.admin && <span className="hai-Tag">{trans.__('admin')}</span>}
+              {user.archived && <span className="hai-Tag">{trans.__('archived')}</span>}
+            </>
+          )
+        },
+        { title: trans.__('User groups'), cell: user => user.groups.join(', ') || '–' },
+        {
+          ...sorted('running', trans.__('Running')),
+          cell: user => levelsText(user.levels, 'running') || '–'
+        },
+        {
+          ...sorted('waiting', trans.__('Waiting')),
+          cell: user => levelsText(user.levels, 'waiting') || '–'
+        },
+        {
+          title: trans.__('Quota: held of limit'),
+          className: 'hai-Admin-help',
+          cell: user => limitsText(user.quota)
+        },
+        {
+          ...sorted('seen', trans.__('Last seen')),
+          cell: user => (user.seen_at === null ? trans.__('never') : relative(user.seen_at, now))
+        },
+        {
+          title: trans.__('Change'),
+          cell: ({ name }) => (
+            <button
+              className="hai-Link"
+              aria-expanded={open === name}
+              aria-label={trans.__('Quota of %1', name)}
+              onClick={() => setOpen(open === name ? null : name)}
+            >
+              {trans.__('Quota')}
+            </button>
+          )
+        }
+      ]}
+    />
   );
 }
