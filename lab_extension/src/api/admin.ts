@@ -56,7 +56,7 @@ export class AdminApi extends Calls {
   user = (name: string) => this.ask<IUserDetail>(user(name));
   archive = (name: string, note: string) =>
     this.ask<IArchive>(`${user(name)}/archive`, { method: 'POST', body: { note } });
-  restore = (name: string) => this.ask<void>(`${user(name)}/restore`, { method: 'POST' });
+  restore = (name: string) => this.ask<undefined>(`${user(name)}/restore`, { method: 'POST' });
   putQuota = (key: QuotaKey, value: QuotaValue, version: string | null) =>
     this.ask<IQuota>('api/quotas', {
       method: 'PUT',
@@ -64,7 +64,7 @@ export class AdminApi extends Calls {
       headers: unchanged(version)
     });
   deleteQuota = (key: QuotaKey, version: string) =>
-    this.ask<void>('api/quotas', { method: 'DELETE', body: key, headers: unchanged(version) });
+    this.ask<undefined>('api/quotas', { method: 'DELETE', body: key, headers: unchanged(version) });
   putPolicy = (change: IPolicyChange, version: string) =>
     this.ask<IPolicy>('api/policy', { method: 'PUT', body: change, headers: unchanged(version) });
   /** The progress and the result of a trial. Ending the signal ends the computation. */
@@ -77,7 +77,7 @@ export class AdminApi extends Calls {
   putMount = (name: string, body: MountValue, version: string | null) =>
     this.ask<IMountRule>(mount(name), { method: 'PUT', body, headers: unchanged(version) });
   deleteMount = (name: string, version: string) =>
-    this.ask<void>(mount(name), { method: 'DELETE', headers: unchanged(version) });
+    this.ask<undefined>(mount(name), { method: 'DELETE', headers: unchanged(version) });
 }
 
 /** What the pages for admins need; tests give their own. */

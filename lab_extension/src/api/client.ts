@@ -127,7 +127,7 @@ export class Api extends Calls {
   allTracesUrl = (id: number, recording: number) =>
     this.transport.url(`api/tasks/${id}/profiles/${recording}/trace`);
   /** `all`: of all users, which only admins may ask for. */
-  events = (after: string | null, signal: AbortSignal, all = false) =>
+  events = (after: string | null, signal: AbortSignal, all?: boolean) =>
     this.stream('api/events', {
       signal,
       query: { user: all ? '*' : undefined },
