@@ -6,7 +6,7 @@ import { EventKind } from '../../../api/constants';
 import type { IAuditPage } from '../../../api/types';
 import { AdminModel } from '../../../models/admin';
 import { trans } from '../../../text/translate';
-import { Notice } from '../../react';
+import { Reading } from '../../react';
 import { useModel, useStudio } from '../context';
 import { changeQuery, Link, useRouter, type Query } from '../router';
 import { AuditTable } from './AuditTable';
@@ -85,12 +85,8 @@ export function AuditPage(): JSX.Element {
         {time('since', trans.__('From'))}
         {time('until', trans.__('Until'))}
       </div>
-      {model.error !== null && <Notice kind="error">{model.error}</Notice>}
-      {page ? (
-        <AuditTable items={page.items} />
-      ) : (
-        model.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>
-      )}
+      <Reading error={model.error} ready={page !== null} />
+      {page && <AuditTable items={page.items} />}
       <p className="hai-Pager">
         {cursor !== undefined && (
           <Link to={{ page: 'audit', query: others }}>{trans.__('Newest changes')}</Link>

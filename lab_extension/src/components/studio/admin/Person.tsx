@@ -6,7 +6,7 @@ import { AdminModel } from '../../../models/admin';
 import { trans } from '../../../text/translate';
 import { count } from '../../../text/words';
 import { useHost } from '../../host';
-import { Notice } from '../../react';
+import { Reading } from '../../react';
 import { useModel, useStudio } from '../context';
 import { Link } from '../router';
 import { AuditTable } from './AuditTable';
@@ -33,12 +33,8 @@ export function PersonQuota({ name }: { name: string }): JSX.Element {
   const model = usePerson(name);
   return (
     <>
-      {model.error !== null && <Notice kind="error">{model.error}</Notice>}
-      {model.value ? (
-        <QuotaTable user={model.value} onChanged={() => void model.refresh()} />
-      ) : (
-        model.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>
-      )}
+      <Reading error={model.error} ready={model.value !== null} />
+      {model.value && <QuotaTable user={model.value} onChanged={() => void model.refresh()} />}
     </>
   );
 }
@@ -52,10 +48,8 @@ export function Person({ name }: { name: string }): JSX.Element {
         <Link to={{ page: 'people' }}>{trans.__('People')}</Link> / {name}
       </p>
       <h1>{name}</h1>
-      {model.error !== null && <Notice kind="error">{model.error}</Notice>}
-      {user === null ? (
-        model.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>
-      ) : (
+      <Reading error={model.error} ready={user !== null} />
+      {user && (
         <>
           <section className="hai-Card" aria-label={trans.__('User')}>
             <p className="hai-Line">

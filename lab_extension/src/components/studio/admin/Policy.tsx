@@ -7,7 +7,7 @@ import { choiceText, meaningText } from '../../../text/policyNumbers';
 import { rulesText } from '../../../text/rules';
 import { trans } from '../../../text/translate';
 import { useHost } from '../../host';
-import { Notice } from '../../react';
+import { Notice, Reading } from '../../react';
 import { Select } from '../../Select';
 import { Table } from '../../Table';
 import { useModel, useStudio } from '../context';
@@ -46,10 +46,8 @@ export function PolicyPage(): JSX.Element {
   return (
     <>
       <h1>{trans.__('Policy')}</h1>
-      {model.error !== null && <Notice kind="error">{model.error}</Notice>}
-      {policy === null ? (
-        model.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>
-      ) : (
+      <Reading error={model.error} ready={policy !== null} />
+      {policy && (
         <>
           {policy.trouble !== null && <Notice kind="error">{policy.trouble}</Notice>}
           {policy.warnings.map(warning => (
