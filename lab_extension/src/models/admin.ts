@@ -11,7 +11,7 @@ export interface IAdminOptions<Q, T> {
   /** The beginnings of the kinds of events that can change it, such as `quota.`. */
   kinds: readonly string[];
   /** Time between two readings with a live connection, in ms. */
-  live?: number;
+  live?: number | undefined;
   ask: (question: Q) => Promise<T>;
   /** The first question. */
   question: Q;

@@ -1,9 +1,8 @@
 /** The users with their tasks and quota; with `user` in the address one of them. */
 
-import { useEffect, useState, type JSX } from 'react';
+import { useState, type JSX } from 'react';
 import type { IPeopleQuery } from '../../../api/admin';
-import type { ILevelCount, IUser, IUserList, IUserQuota } from '../../../api/types';
-import { AdminModel } from '../../../models/admin';
+import type { ILevelCount, IUser, IUserQuota } from '../../../api/types';
 import { relative } from '../../../text/format';
 import { count, numberText, priorityLabel } from '../../../text/words';
 import { trans } from '../../../text/translate';
@@ -11,7 +10,7 @@ import { Select } from '../../Select';
 import { useHost } from '../../host';
 import { Notice, useNow } from '../../react';
 import { Table, type ITableColumn } from '../../Table';
-import { useModel, useStudio } from '../context';
+import { useRead } from '../context';
 import { changeQuery, Link, useRouter, type Query } from '../router';
 import { Person, PersonQuota } from './Person';
 import { FilterText } from './Refused';
@@ -37,22 +36,15 @@ export function PeoplePage(): JSX.Element {
 }
 
 function People(): JSX.Element {
-  const { api, feed } = useStudio();
   const router = useRouter();
   const host = useHost();
   const { query } = router.route;
-  const asked = peopleQuery(query);
-  const model = useModel(
-    () =>
-      new AdminModel<IPeopleQuery, IUserList>({
-        feed,
-        name: 'hai:people',
-        kinds: ['task.', 'quota.', 'user.'],
-        ask: question => api.admin.users(question),
-        question: asked
-      })
+  const model = useRead(
+    'people',
+    ['task.', 'quota.', 'user.'],
+    (api, query: IPeopleQuery) => api.admin.users(query),
+    peopleQuery(query)
   );
-  useEffect(() => model.look(asked));
   const page = model.value;
   // Another filter has other pages.
   const filter = (words: Query): void => changeQuery(router, { ...words, cursor: '' });

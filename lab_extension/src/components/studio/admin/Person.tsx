@@ -2,12 +2,12 @@
 
 import { useState, type JSX } from 'react';
 import type { IUserDetail } from '../../../api/types';
-import { AdminModel } from '../../../models/admin';
+import type { AdminModel } from '../../../models/admin';
 import { trans } from '../../../text/translate';
 import { count } from '../../../text/words';
 import { useHost } from '../../host';
 import { Reading } from '../../react';
-import { useModel, useStudio } from '../context';
+import { useRead, useStudio } from '../context';
 import { Link } from '../router';
 import { AuditTable } from './AuditTable';
 import { QuotaTable } from './QuotaTable';
@@ -15,17 +15,7 @@ import { Refused, useChange } from './Refused';
 import { moment } from './values';
 
 function usePerson(name: string): AdminModel<string, IUserDetail> {
-  const { api, feed } = useStudio();
-  return useModel(
-    () =>
-      new AdminModel<string, IUserDetail>({
-        feed,
-        name: 'hai:person',
-        kinds: ['task.', 'quota.', 'user.'],
-        ask: question => api.admin.user(question),
-        question: name
-      })
-  );
+  return useRead('person', ['task.', 'quota.', 'user.'], (api, user: string) => api.admin.user(user), name);
 }
 
 /** The quota of a user within the table of users. */

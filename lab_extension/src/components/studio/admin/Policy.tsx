@@ -2,7 +2,6 @@
 
 import { useRef, useState, type JSX } from 'react';
 import type { IPolicy, IPolicyNumber } from '../../../api/types';
-import { AdminModel } from '../../../models/admin';
 import { choiceText, meaningText } from '../../../text/policyNumbers';
 import { rulesText } from '../../../text/rules';
 import { trans } from '../../../text/translate';
@@ -10,7 +9,7 @@ import { useHost } from '../../host';
 import { Notice, Reading } from '../../react';
 import { Select } from '../../Select';
 import { Table } from '../../Table';
-import { useModel, useStudio } from '../context';
+import { useRead, useStudio } from '../context';
 import { changeQuery, useRouter } from '../router';
 import { RefusedChange, useVersioned } from './Collision';
 import {
@@ -29,18 +28,8 @@ import { TrialView, useTrial } from './Trial';
 import { valueText } from './values';
 
 export function PolicyPage(): JSX.Element {
-  const { api, feed } = useStudio();
   const { query } = useRouter().route;
-  const model = useModel(
-    () =>
-      new AdminModel<null, IPolicy>({
-        feed,
-        name: 'hai:policy',
-        kinds: ['policy.'],
-        ask: () => api.policy(),
-        question: null
-      })
-  );
+  const model = useRead('policy', ['policy.'], api => api.policy(), null);
   const policy = model.value;
   const group = query.group ?? null;
   return (

@@ -1,13 +1,12 @@
 /** The mount rules: which folders containers and tasks see, and what one user sees by them. */
 
-import { useEffect, useState, type JSX } from 'react';
-import type { IMountRule, IMountRuleList, IResolvedMounts } from '../../../api/types';
-import { AdminModel } from '../../../models/admin';
+import { useState, type JSX } from 'react';
+import type { IMountRule, IResolvedMounts } from '../../../api/types';
 import { trans } from '../../../text/translate';
 import { Notice, useSignal } from '../../react';
 import { Select } from '../../Select';
 import { Table } from '../../Table';
-import { useModel, useStudio } from '../context';
+import { useRead, useStudio } from '../context';
 import { changeQuery, useRouter, type Query } from '../router';
 import { MountForm } from './MountForm';
 import { accessWords, sourceWords } from './mounts';
@@ -28,22 +27,16 @@ export function mountsQuery(query: Query): IQuestion {
 }
 
 export function StoragePage(): JSX.Element {
-  const { api, feed, cluster } = useStudio();
+  const { cluster } = useStudio();
   const router = useRouter();
   useSignal(cluster.changed);
   const { query } = router.route;
-  const asked = mountsQuery(query);
-  const model = useModel(
-    () =>
-      new AdminModel<IQuestion, IMountRuleList>({
-        feed,
-        name: 'hai:mounts',
-        kinds: ['mount.'],
-        ask: question => api.admin.mounts(question),
-        question: asked
-      })
+  const model = useRead(
+    'mounts',
+    ['mount.'],
+    (api, query: IQuestion) => api.admin.mounts(query),
+    mountsQuery(query)
   );
-  useEffect(() => model.look(asked));
   const [isNew, setNew] = useState(false);
   const groups = [
     ...new Set([
