@@ -10,7 +10,9 @@ function told(seq: number, task: number | null, at: string): IEvent {
   const data = {
     kind: 'failed',
     channels: ['lab'],
-    text: `Task ${task} (<b>train</b>) has failed.`
+    sentence: 'task.failed',
+    params: { task, name: '<b>train</b>', reason: 'failed', exit_codes: [] },
+    text: task === null ? '' : 'Task 41 (<b>train</b>) has failed: its command failed.'
   };
   return { ...anEvent(seq, 'notification.sent', task), at, data };
 }
@@ -36,7 +38,7 @@ describe('notifications in JupyterLab', () => {
     await Promise.resolve();
     const [old, fresh] = Notification.manager.notifications;
     expect(fresh).toMatchObject({ type: 'error', options: { autoClose: 15_000 } });
-    expect(fresh!.message).toBe('Task 41 (<b>train</b>) has failed.');
+    expect(fresh!.message).toBe('Task 41 (<b>train</b>) has failed: its command failed.');
     fresh!.options.actions![0]!.callback(new MouseEvent('click'));
     expect(openTask).toHaveBeenCalledExactlyOnceWith(41);
     // An old one is only listed, and what has no task leads to all.

@@ -18,8 +18,13 @@ describe('notifications on the page', () => {
     const host = new PageHost(router);
     const attention = tellOnPage(feed, host, router);
     const send = (seq: number, task: number | null, at: string): void => {
-      const text = task === null ? 'This is a test.' : 'Task 41 (train) has ended well.';
-      const data = { channels: ['lab'], text };
+      const params = task === null ? { user: 'alice' } : { task, name: 'train' };
+      const data = {
+        channels: ['lab'],
+        sentence: task === null ? 'test' : 'task.succeeded',
+        params,
+        text: task === null ? 'This is a test of notifications, asked for by alice.' : `Task ${task} (train) has ended well.`
+      };
       stream.send('notification.sent', { ...anEvent(seq, 'notification.sent', task), at, data }, String(seq));
     };
     send(1, 40, '2026-01-01T00:00:00Z');
@@ -28,7 +33,7 @@ describe('notifications on the page', () => {
     await vi.advanceTimersByTimeAsync(10);
     expect(host.toasts.map(toast => [toast.kind, toast.message, toast.action?.label])).toEqual([
       ['info', 'Task 41 (train) has ended well.', 'Open the task'],
-      ['info', 'This is a test.', 'Show all']
+      ['info', 'This is a test of notifications, asked for by alice.', 'Show all']
     ]);
     host.toasts[0]!.action!.run();
     expect(router.route).toMatchObject({ page: 'tasks', id: 41 });
