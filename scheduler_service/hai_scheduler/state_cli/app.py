@@ -45,7 +45,7 @@ def run_restore(argv: Sequence[str]) -> int:
 def _run(command: Command, argv: Sequence[str]) -> int:
     args = build(command).parse_args(argv)
     context = Context(Output.of_process(), json=getattr(args, "json", False), url=getattr(args, "url", None))
-    return command.run(args, context)
+    return command.run(args, context) or 0
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -69,17 +69,15 @@ def _configure_restore(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _backup(args: argparse.Namespace, ctx: Context) -> int:
+def _backup(args: argparse.Namespace, ctx: Context) -> None:
     copy_database(_state_dir(args) / "hai.sqlite", args.file)
-    if ctx.json:
-        ctx.out.json({"file": str(args.file)})
-        return 0
+    if ctx.answered({"file": str(args.file)}):
+        return
     ctx.out.line(f"{args.file} holds the scheduler's database as of {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
     ctx.out.line("users and tokens are in jupyterhub.sqlite; logs, checkpoints and homes are plain files")
-    return 0
 
 
-def _restore(args: argparse.Namespace, ctx: Context) -> int:
+def _restore(args: argparse.Namespace, ctx: Context) -> None:
     state_dir = _state_dir(args).resolve()
     place, draft = state_dir / "hai.sqlite", state_dir / f".hai.sqlite.{uuid.uuid4().hex}"
     with alone(state_dir):
@@ -91,16 +89,14 @@ def _restore(args: argparse.Namespace, ctx: Context) -> int:
         finally:
             for left in state_dir.glob(f"{draft.name}*"):
                 left.unlink()
-    if ctx.json:
-        ctx.out.json({"database": str(place), "replaced": replaced and str(replaced), **restored.facts()})
-        return 0
+    if ctx.answered({"database": str(place), "replaced": replaced and str(replaced), **restored.facts()}):
+        return
     ctx.out.line(f"{place} is restored from {args.file}; its epoch {restored.mark.epoch} begins")
     if replaced is not None:
         ctx.out.line(f"the database that was there is kept as {replaced}")
     for line in restored.lines():
         ctx.out.line(line)
     ctx.out.line("start the platform as always")
-    return 0
 
 
 BACKUP: Final = Command(
