@@ -213,8 +213,9 @@ class Transport:
         try:
             return json.loads(content)
         except ValueError:
-            message = f"{self.base} answered with something else than JSON; is the address right?"
-            raise Unavailable(message, status=200) from None
+            raise Unavailable(
+                f"{self.base} answered with something else than JSON; is the address right?", status=200
+            ) from None
 
     def _problem(self, error: urllib.error.HTTPError) -> HaiError:
         status = error.code

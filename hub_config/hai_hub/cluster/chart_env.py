@@ -132,6 +132,5 @@ class ChartEnv:
             OSError: The values file cannot be read.
         """
         if not (name := os.environ.get("HAI_CHART_VALUES", "")):
-            message = "HAI_CHART_VALUES is not set: this configuration is for the Hub's pod of the HAI chart"
-            raise ValueError(message)
+            raise ValueError("HAI_CHART_VALUES is not set: this configuration is for the Hub's pod of the HAI chart")
         return cls.of(os.environ, json.loads(Path(name).read_text(encoding="utf-8")))

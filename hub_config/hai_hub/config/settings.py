@@ -144,8 +144,7 @@ class HubSettings:
         """
         plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if unknown := sorted(set(plain) - {item.name for item in fields(cls)}):
-            message = f"{path}: {', '.join(unknown)} is no setting; remove it"
-            raise ValueError(message)
+            raise ValueError(f"{path}: {', '.join(unknown)} is no setting; remove it")
         for name in ("state_dir", "nodes_file", "scheduler_config", "overrides_file", "haienv_root"):
             if plain.get(name) is not None:
                 plain[name] = Path(plain[name])
@@ -160,8 +159,7 @@ class HubSettings:
             OSError: The file cannot be read.
         """
         if not (name := os.environ.get(SETTINGS_VARIABLE)):
-            message = f"{SETTINGS_VARIABLE} is not set: it must name the JSON file with the Hub's settings"
-            raise ValueError(message)
+            raise ValueError(f"{SETTINGS_VARIABLE} is not set: it must name the JSON file with the Hub's settings")
         return cls.load(Path(name))
 
 

@@ -70,8 +70,7 @@ class HubApi:
                 following = page["_pagination"]["next"]
                 offset = None if following is None else int(following["offset"])
             except (KeyError, TypeError, ValueError) as error:
-                message = f"the Hub's list of users is not understood ({type(error).__name__})"
-                raise Unanswered(message) from error
+                raise Unanswered(f"the Hub's list of users is not understood ({type(error).__name__})") from error
 
     async def active_users(self) -> frozenset[str]:
         """Return the names of users with live tasks.
@@ -85,8 +84,7 @@ class HubApi:
         try:
             return frozenset(map(str, answer["users"]))
         except (KeyError, TypeError) as error:
-            message = "the scheduler's list of active users is not understood"
-            raise Unanswered(message) from error
+            raise Unanswered("the scheduler's list of active users is not understood") from error
 
     async def stop(self, server: RunningServer) -> None:
         """Stop a server; the server stays in its owner's list.
@@ -103,14 +101,12 @@ class HubApi:
         try:
             async with self._session.request(method, url, allow_redirects=False) as answer:
                 if not 200 <= answer.status < 300:
-                    message = f"{where} answers {answer.status} to {method}"
-                    raise Unanswered(message)
+                    raise Unanswered(f"{where} answers {answer.status} to {method}")
                 if method == "DELETE":
                     return None
                 return await answer.json(content_type=None)
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            message = f"{where} does not answer ({type(error).__name__})"
-            raise Unanswered(message) from None
+            raise Unanswered(f"{where} does not answer ({type(error).__name__})") from None
 
 
 def server_of(user: str, entry: Mapping[str, Any]) -> RunningServer:

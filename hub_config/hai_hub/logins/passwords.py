@@ -91,11 +91,10 @@ class Passwords:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, TypeError, AttributeError) as error:
-            message = (
+            raise UpError(
                 f"{self._file} cannot be read ({type(error).__name__}); restore it, or move it away and make new "
                 "passwords with `hai admin user password NAME`"
-            )
-            raise UpError(message) from error
+            ) from error
 
     def _write(self, all_: dict[str, _Kept]) -> None:
         write_private(self._file, json.dumps({name: asdict(kept) for name, kept in all_.items()}, indent=2) + "\n")

@@ -75,17 +75,15 @@ class StateDir:
         except FileNotFoundError:
             return Remembered()
         except PermissionError as error:
-            message = f"{self.path} belongs to another user; choose another folder with --state-dir"
-            raise wrong_input(message) from error
+            raise wrong_input(f"{self.path} belongs to another user; choose another folder with --state-dir") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             message = f"{self.file} is damaged ({error}); move the folder away or choose another with --state-dir"
             raise wrong_input(message) from error
         if version > FORMAT:
-            message = (
+            raise wrong_input(
                 f"{self.path} was written by a newer HAI (format {version}, this one knows up to {FORMAT}); "
                 "upgrade HAI, or choose another folder with --state-dir. Nothing was changed"
             )
-            raise wrong_input(message)
         known = {key: plain[key] for key in Remembered.__dataclass_fields__ if key in plain}
         return Remembered(**known)
 
@@ -109,11 +107,10 @@ class StateDir:
         except BlockingIOError as error:
             owner = os.read(lock, 20).decode(errors="replace").strip() or "unknown"
             os.close(lock)
-            message = (
+            raise wrong_input(
                 f"another `hai up` (process {owner}) uses {self.path}; stop it, "
                 "or give this one a folder and a port of its own with --state-dir and --port"
-            )
-            raise wrong_input(message) from error
+            ) from error
         os.ftruncate(lock, 0)
         os.write(lock, str(os.getpid()).encode())
         self._lock = lock
@@ -176,8 +173,7 @@ def write_private(path: Path, text: str) -> None:
     try:
         write_whole(path, text, on_disk=True)
     except OSError as error:
-        message = f"{path} cannot be written: {error.strerror}"
-        raise UpError(message) from error
+        raise UpError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def checked_password(password: str) -> str:
@@ -187,11 +183,9 @@ def checked_password(password: str) -> str:
         UpError: The password is too short, or has characters that cannot be typed at a login.
     """
     if len(password) < _PASSWORD_LEAST:
-        message = f"--password: {len(password)} characters are too few; give it at least {_PASSWORD_LEAST}"
-        raise wrong_input(message)
+        raise wrong_input(f"--password: {len(password)} characters are too few; give it at least {_PASSWORD_LEAST}")
     if not password.isprintable() or password != password.strip():
-        message = "--password: it has control characters, or spaces at its ends; leave them out"
-        raise wrong_input(message)
+        raise wrong_input("--password: it has control characters, or spaces at its ends; leave them out")
     return password
 
 

@@ -47,8 +47,7 @@ class Options:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise a one-line error, as for every error of the command; argparse would print its usage first."""
-        text = f"{message}; `hai up --help` shows how it is written"
-        raise wrong_input(text)
+        raise wrong_input(f"{message}; `hai up --help` shows how it is written")
 
 
 def parse(argv: Sequence[str]) -> Options:
@@ -60,8 +59,7 @@ def parse(argv: Sequence[str]) -> Options:
     """
     words = _parser().parse_args(list(argv))
     if words.nodes_file is not None and (words.nodes is not None or words.gpus_per_node is not None):
-        message = "--nodes-file describes the nodes; leave out --nodes and --gpus-per-node"
-        raise wrong_input(message)
+        raise wrong_input("--nodes-file describes the nodes; leave out --nodes and --gpus-per-node")
     overrides = _file("--hub-config", words.hub_config)
     addresses = HubAddresses() if overrides is None else _addresses(overrides)
     return Options(
@@ -84,11 +82,9 @@ def _addresses(overrides: Path) -> HubAddresses:
     try:
         return addresses_of(read_overrides(overrides))
     except AddressError as error:
-        message = f"--hub-config {overrides}: {error}"
-        raise wrong_input(message) from error
+        raise wrong_input(f"--hub-config {overrides}: {error}") from error
     except ValueError as error:
-        message = f"--hub-config {error}"
-        raise wrong_input(message) from error
+        raise wrong_input(f"--hub-config {error}") from error
 
 
 def _state_dir(given: str | None, unix_users: str) -> Path:
@@ -107,16 +103,14 @@ def login_name() -> str:
     try:
         name = getpass.getuser()
     except (KeyError, OSError) as error:
-        message = "this account has no name; give one with --user"
-        raise wrong_input(message) from error
+        raise wrong_input("this account has no name; give one with --user") from error
     return _user("your login name", name)
 
 
 def _user(what: str, name: str) -> str:
     lower = name.lower()
     if not _USER.fullmatch(lower):
-        message = f"{what} {name!r} is no user name; use up to 63 letters, digits and . _ @ - with --user"
-        raise wrong_input(message)
+        raise wrong_input(f"{what} {name!r} is no user name; use up to 63 letters, digits and . _ @ - with --user")
     return lower
 
 
@@ -125,8 +119,7 @@ def _file(option: str, name: str | None) -> Path | None:
         return None
     path = Path(name).expanduser().absolute()
     if not path.is_file():
-        message = f"{option} {name}: there is no such file"
-        raise wrong_input(message)
+        raise wrong_input(f"{option} {name}: there is no such file")
     return path
 
 
@@ -139,8 +132,7 @@ def _whole(low: int, high: int) -> type[int]:
         except ValueError:
             value = low - 1
         if not low <= value <= high:
-            message = f"{text!r} is not a whole number from {low} to {high}"
-            raise argparse.ArgumentTypeError(message)
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
         return value
 
     return number  # type: ignore[return-value]

@@ -124,8 +124,7 @@ class Restarter:
             self._process = self._start()
         except OSError as error:
             if self._is_given_up(1, was_up=False):
-                message = f"{self.what} cannot be started: {error.strerror or error}"
-                raise UpError(message) from error
+                raise UpError(f"{self.what} cannot be started: {error.strerror or error}") from error
             self._due = self._clock() + max(self.restarts.pause_s, _NO_ROOM_S)
 
     def tend(self) -> None:
@@ -156,8 +155,10 @@ class Restarter:
             raise UpError(reason or f"{self.what} ended with status {status}", exit_code=WRONG_INPUT)
         if given_up:
             often = f", {n} times in a row before it answered" if (n := self.restarts.in_a_row) > 1 else ""
-            message = f"{self.what} ended {_how(status)}{often}; the end of {self._log}"
-            raise UpError(message, detail=tail(self._log, since=self._from))
+            raise UpError(
+                f"{self.what} ended {_how(status)}{often}; the end of {self._log}",
+                detail=tail(self._log, since=self._from),
+            )
         say(f"  {self.what} ended {_how(status)}; it is started again")
         self._due = self._clock() + self.restarts.pause_s
         if self.restarts.pause_s == 0:

@@ -96,8 +96,10 @@ class HaiSpawnerMixin(SpawnerSettings):
                 warning = f"Starting WITHOUT your folders and environments: {error}."
                 return replace(NOTHING, warnings=(warning,))
             retry = "" if error.wrong else " Try again in a moment, and tell an administrator if it lasts."
-            message = f"Your folders could not be found out, and without them nothing is started: {error}.{retry}"
-            raise Refusal(Why.SCHEDULER, message) from error
+            raise Refusal(
+                Why.SCHEDULER,
+                f"Your folders could not be found out, and without them nothing is started: {error}.{retry}",
+            ) from error
 
     @property
     def node_group(self) -> str:

@@ -112,8 +112,7 @@ class SpawnerSettings(_Behind):
     @validate("haienv_root")
     def _check_haienv_root(self, proposal: Any) -> Any:
         if proposal.value and (not proposal.value.startswith("/") or ":" in proposal.value):
-            message = f"haienv_root is {proposal.value!r}: give an absolute path without a colon"
-            raise TraitError(message)
+            raise TraitError(f"haienv_root is {proposal.value!r}: give an absolute path without a colon")
         return proposal.value
 
     @default("scheduler_api_url")

@@ -145,8 +145,7 @@ class _Table:
             self.refuse(f"{where}.{unknown}", given.get(unknown), f"there is no such field; use {_listed(fields)}")
 
     def refuse(self, where: str, value: object, remedy: str) -> NoReturn:
-        message = f"{where} is {value!r}: {remedy}"
-        raise ValueError(message)
+        raise ValueError(f"{where} is {value!r}: {remedy}")
 
     def get(self, name: str, default: Any, fits: Callable[[Any], bool], remedy: str) -> Any:
         value = self.given.get(name)

@@ -85,11 +85,9 @@ def parse_limits(table: Mapping[str, Any], sizes: Collection[str], *, setting: s
 def _limit(where: str, name: str, given: object, sizes: Collection[str]) -> Limit:
     if name != ANY and name not in sizes:
         known = ", ".join(["*", *sizes])
-        message = f"{where}: there is no size {name!r}; use one of {known}"
-        raise ValueError(message)
+        raise ValueError(f"{where}: there is no size {name!r}; use one of {known}")
     if not isinstance(given, Mapping):
-        message = f"{where} is {given!r}: describe it by a table such as {{'user': 1, 'group': 4}}"
-        raise ValueError(message)
+        raise ValueError(f"{where} is {given!r}: describe it by a table such as {{'user': 1, 'group': 4}}")
     for unknown in sorted(map(str, set(given) - set(_FIELDS))):
         message = f"{where}.{unknown} is {given.get(unknown)!r}: there is no such field; use {', '.join(_FIELDS)}"
         raise ValueError(message)
@@ -104,16 +102,14 @@ def _limit(where: str, name: str, given: object, sizes: Collection[str]) -> Limi
 def _count(where: str, value: object) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
-    message = f"{where} is {value!r}: give a whole number from 0, or leave it out for no limit"
-    raise ValueError(message)
+    raise ValueError(f"{where} is {value!r}: give a whole number from 0, or leave it out for no limit")
 
 
 def _counts(where: str, value: object) -> dict[str, int]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        message = f"{where} is {value!r}: give a table of names and numbers, such as {{'ml': 8}}"
-        raise ValueError(message)
+        raise ValueError(f"{where} is {value!r}: give a table of names and numbers, such as {{'ml': 8}}")
     counts = {str(name): _count(f"{where}[{name!r}]", count) for name, count in value.items()}
     return {name: count for name, count in counts.items() if count is not None}
 

@@ -70,8 +70,7 @@ class CapacityReader:
             except Unreadable:
                 raise
             except Exception as error:
-                message = f"the Kubernetes API server does not answer ({type(error).__name__})"
-                raise Unreadable(message) from error
+                raise Unreadable(f"the Kubernetes API server does not answer ({type(error).__name__})") from error
             reading = NodeListing(nodes, pods)
             self._last = (self.clock(), reading)
             return reading
@@ -91,6 +90,5 @@ class CapacityReader:
 async def _items(answer: Any, what: str) -> tuple[Json, ...]:
     body = await answer.read()
     if answer.status != 200:
-        message = f"the Hub may not list {what} (status {answer.status}): its role needs the verb list"
-        raise Unreadable(message)
+        raise Unreadable(f"the Hub may not list {what} (status {answer.status}): its role needs the verb list")
     return tuple(json.loads(body)["items"])

@@ -66,8 +66,10 @@ def read_spot(options: Mapping[str, Any], defaults: SpotOptions) -> SpotOptions:
         if key == "profile" and options[key] in (None, ""):
             continue
         if key not in ("spot", "environment"):
-            text = f"user_options has {_shown(key)} beside spot: a spot container takes only spot and environment."
-            raise Refusal(Why.OPTIONS, text)
+            raise Refusal(
+                Why.OPTIONS,
+                f"user_options has {_shown(key)} beside spot: a spot container takes only spot and environment.",
+            )
     spot = {} if options["spot"] is True else options["spot"]
     if not isinstance(spot, Mapping):
         raise Refusal(Why.OPTIONS, f"spot is {_shown(spot)}: send a table, or true for a whole node as it is usual.")

@@ -50,9 +50,7 @@ def main(words: list[str]) -> int:
     if "quiet" not in found.given:
         for note in found.notes:
             print(f"srun: {note}", file=sys.stderr)
-    if os.environ.get("HAI_STEP_SERVER"):
-        return _remote(request)
-    return _share(request)
+    return _remote(request) if os.environ.get("HAI_STEP_SERVER") else _share(request)
 
 
 def layout_of(found: Words, env: Mapping[str, str]) -> Layout:

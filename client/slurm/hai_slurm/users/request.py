@@ -125,9 +125,7 @@ def gpus_of(words: Words, nodes: int, per_node: int) -> int | None:
         given["gpus-per-task"] = str(each)
         return each * per_node
     each_gpu, ntasks = words.number("ntasks-per-gpu"), words.number("ntasks")
-    if each_gpu and ntasks:
-        return -(-ntasks // (nodes * each_gpu))
-    return None
+    return -(-ntasks // (nodes * each_gpu)) if each_gpu and ntasks else None
 
 
 def _gpus(text: str, option: str) -> int:
