@@ -40,7 +40,7 @@ def command(argv: Sequence[str]) -> int:
     """
     args = build(COMMAND).parse_args(argv)
     context = Context(Output.of_process(), json=getattr(args, "json", False), url=getattr(args, "url", None))
-    return COMMAND.run(args, context)
+    return COMMAND.run(args, context) or 0
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
