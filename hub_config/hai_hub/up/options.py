@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NoReturn
 
+from hai_client.cli.shared.parser import option
 from hai_client.linux.identity import USERNAME
 from hai_hub.config.addresses import AddressError, HubAddresses, addresses_of
 from hai_hub.config.overrides import read_overrides
@@ -144,28 +145,23 @@ def _parser() -> argparse.ArgumentParser:
         description="Start the whole platform on this machine and stay in the foreground; Ctrl-C stops it.",
         allow_abbrev=False,
     )
-    add = parser.add_argument
-    add("--port", type=_whole(1, 65535), metavar="N", help=f"port to listen on (default: {_PORT})")
-    add("--ip", metavar="ADDR", help=f"address to listen on (default: {_IP}, this machine only)")
-    add("--state-dir", metavar="DIR", help="folder of the platform's files (default: $XDG_STATE_HOME/hai)")
-    add("--user", metavar="NAME", help="the local user, who is administrator (default: your login name)")
-    add("--password", metavar="P", help="the local user's password, at least 8 characters (default: generated once)")
-    add("--nodes", type=_whole(1, _MOST_NODES), metavar="N", help="number of nodes to divide this machine into")
-    add("--gpus-per-node", type=_whole(0, 1000), metavar="N", help="GPUs of each node")
-    add(
-        "--nodes-file",
-        metavar="FILE",
-        help="TOML file that describes the nodes, instead of --nodes and --gpus-per-node",
-    )
-    add(
-        "--unix-users",
+    option(parser, "--port N", f"port to listen on (default: {_PORT})", _whole(1, 65535))
+    option(parser, "--ip ADDR", f"address to listen on (default: {_IP}, this machine only)")
+    option(parser, "--state-dir DIR", "folder of the platform's files (default: $XDG_STATE_HOME/hai)")
+    option(parser, "--user NAME", "the local user, who is administrator (default: your login name)")
+    option(parser, "--password P", "the local user's password, at least 8 characters (default: generated once)")
+    option(parser, "--nodes N", "number of nodes to divide this machine into", _whole(1, _MOST_NODES))
+    option(parser, "--gpus-per-node N", "GPUs of each node", _whole(0, 1000))
+    option(parser, "--nodes-file FILE", "TOML file that describes the nodes, instead of --nodes and --gpus-per-node")
+    option(
+        parser,
+        "--unix-users TEMPLATE",
+        "run each user's servers and tasks as the user's Unix account, whose name is the user's or follows the "
+        "template, for example hub-{username}; needs root",
         nargs="?",
         const=USERNAME,
         default="",
-        metavar="TEMPLATE",
-        help="run each user's servers and tasks as the user's Unix account, whose name is the user's or follows the "
-        "template, for example hub-{username}; needs root",
     )
-    add("--scheduler-config", metavar="FILE", help="configuration file of the scheduler service")
-    add("--hub-config", metavar="FILE", help="TOML file with settings of JupyterHub: [Class] trait = value")
+    option(parser, "--scheduler-config FILE", "configuration file of the scheduler service")
+    option(parser, "--hub-config FILE", "TOML file with settings of JupyterHub: [Class] trait = value")
     return parser

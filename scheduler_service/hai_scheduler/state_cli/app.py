@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Output
-from hai_client.cli.shared.parser import Command, build
+from hai_client.cli.shared.parser import Command, build, option
 from hai_client.errors import Invalid
 from hai_client.settings import folder_here
 from hai_scheduler.adapters.local.look import RunSeen, look
@@ -49,24 +49,22 @@ def _run(command: Command, argv: Sequence[str]) -> int:
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--state-dir",
-        metavar="DIR",
-        type=Path,
-        help="the folder of `hai up` (default: that of the platform that `hai` speaks to, else $XDG_STATE_HOME/hai)",
+    option(
+        parser,
+        "--state-dir DIR",
+        "the folder of `hai up` (default: that of the platform that `hai` speaks to, else $XDG_STATE_HOME/hai)",
+        Path,
     )
 
 
 def _configure_backup(parser: argparse.ArgumentParser) -> None:
     _configure(parser)
-    parser.add_argument("file", metavar="FILE", type=Path, help="the file to write; it must not exist yet")
+    option(parser, "file FILE", "the file to write; it must not exist yet", Path)
 
 
 def _configure_restore(parser: argparse.ArgumentParser) -> None:
     _configure(parser)
-    parser.add_argument(
-        "file", metavar="FILE", type=Path, help="a copy that `hai backup`, or SQLite's own backup, has written"
-    )
+    option(parser, "file FILE", "a copy that `hai backup`, or SQLite's own backup, has written", Path)
 
 
 def _backup(args: argparse.Namespace, ctx: Context) -> None:
