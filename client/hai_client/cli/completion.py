@@ -30,13 +30,10 @@ class Level:
     path: str
     verbs: tuple[str, ...]
     options: tuple[str, ...]
-    #: Options that take a value, and the kind or the words of it.
-    values: tuple[tuple[str, str], ...]
+    values: tuple[tuple[str, str], ...]  #: Options that take a value, and the kind or the words of it.
     kind: str
-    #: The kind of word after the first one.
-    second: str = ""
-    #: Options of one letter by their long form.
-    shorts: tuple[tuple[str, str], ...] = ()
+    second: str = ""  #: The kind of word after the first one.
+    shorts: tuple[tuple[str, str], ...] = ()  #: Options of one letter by their long form.
 
 
 def levels() -> Iterator[Level]:

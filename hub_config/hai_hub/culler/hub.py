@@ -23,17 +23,11 @@ class Unanswered(Exception):
 
 @dataclass(slots=True)
 class HubApi:
-    """The Hub's REST interface with the culler's token.
+    """The Hub's REST interface with the culler's token."""
 
-    Attributes:
-        hub: Base of the Hub's REST interface.
-        scheduler: Base of the scheduler's REST interface; empty: there is no scheduler.
-        token: The culler's own token.
-    """
-
-    hub: str
-    scheduler: str
-    token: str = field(repr=False)
+    hub: str  #: Base of the Hub's REST interface.
+    scheduler: str  #: Base of the scheduler's REST interface; empty: there is no scheduler.
+    token: str = field(repr=False)  #: The culler's own token.
     _session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -51,11 +45,7 @@ class HubApi:
             await self._session.close()
 
     async def servers(self) -> list[RunningServer]:
-        """Return every server that runs.
-
-        Raises:
-            Unanswered: The Hub's list cannot be read.
-        """
+        """Return every server that runs. Raises Unanswered: the Hub's list cannot be read."""
         return [server async for server in self._servers()]
 
     async def _servers(self) -> AsyncIterator[RunningServer]:
@@ -73,11 +63,7 @@ class HubApi:
                 raise Unanswered(f"the Hub's list of users is not understood ({type(error).__name__})") from error
 
     async def active_users(self) -> frozenset[str]:
-        """Return the names of users with live tasks.
-
-        Raises:
-            Unanswered: The scheduler's list cannot be read.
-        """
+        """Return the names of users with live tasks. Raises Unanswered: the scheduler's list cannot be read."""
         if not self.scheduler:
             return frozenset()
         answer = await self._ask("GET", f"{self.scheduler}/active-users")

@@ -28,15 +28,10 @@ _OF_A_SIZE: Final = ("lifetime", "longest", "idle")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CullPolicies:
-    """The policies of all servers.
+    """The policies of all servers."""
 
-    Attributes:
-        usual: Policy of servers whose size has none of its own.
-        sizes: Policies by name of the size.
-    """
-
-    usual: CullPolicy = field(default_factory=CullPolicy)
-    sizes: Mapping[str, CullPolicy] = field(default_factory=dict)
+    usual: CullPolicy = field(default_factory=CullPolicy)  #: Policy of servers whose size has none of its own.
+    sizes: Mapping[str, CullPolicy] = field(default_factory=dict)  #: Policies by name of the size.
 
     def of(self, size: str) -> CullPolicy:
         """Return the policy of a size."""
@@ -132,11 +127,7 @@ class HaiCulling(Configurable):
 
 
 def read_culling(config: Config) -> HaiCulling:
-    """Return the culler's settings from a configuration.
-
-    Raises:
-        ValueError: A setting has the wrong type.
-    """
+    """Return the culler's settings from a configuration. Raises ValueError: a setting has the wrong type."""
     try:
         return HaiCulling(config=config)
     except TraitError as error:

@@ -23,17 +23,11 @@ _CHANGING: Final = Lock()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """The hash of one user's password.
+    """The hash of one user's password."""
 
-    Attributes:
-        since: When the Hub made the user. A later user of the same name has another time, and not this password.
-        salt: Random bytes, in hexadecimal.
-        hash: scrypt of the password, in hexadecimal.
-    """
-
-    since: str
-    salt: str
-    hash: str
+    since: str  #: When the Hub made the user. A later user of the same name has another time, and not this password.
+    salt: str  #: Random bytes, in hexadecimal.
+    hash: str  #: scrypt of the password, in hexadecimal.
 
 
 class Passwords:

@@ -26,25 +26,15 @@ ADMIN_PASSWORD: Final = "admin_password"  # noqa: S105  # it is a name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
-    """What `state.json` holds.
+    """What `state.json` holds."""
 
-    Attributes:
-        user: Name of the local user.
-        hub_port: The Hub's port behind the proxy.
-        service_port: The scheduler's port, kept over restarts because running tasks go on using it.
-        paused_by_up: Whether `hai up` paused the cluster when it stopped: the next start resumes it.
-        hub_process: The Hub that was started last (`processes.identity`).
-        service_process: The API that `hai up` started last, likewise.
-        loop_process: The scheduling loop that `hai up` started last, likewise.
-    """
-
-    user: str | None = None
-    hub_port: int | None = None
-    service_port: int | None = None
-    paused_by_up: bool = False
-    hub_process: str | None = None
-    service_process: str | None = None
-    loop_process: str | None = None
+    user: str | None = None  #: Name of the local user.
+    hub_port: int | None = None  #: The Hub's port behind the proxy.
+    service_port: int | None = None  #: The scheduler's port, kept over restarts because running tasks go on using it.
+    paused_by_up: bool = False  #: Whether `hai up` paused the cluster when it stopped: the next start resumes it.
+    hub_process: str | None = None  #: The Hub that was started last (`processes.identity`).
+    service_process: str | None = None  #: The API that `hai up` started last, likewise.
+    loop_process: str | None = None  #: The scheduling loop that `hai up` started last, likewise.
 
 
 class StateDir:

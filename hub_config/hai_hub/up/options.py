@@ -39,8 +39,7 @@ class Options:
     nodes_file: Path | None
     scheduler_config: Path | None
     overrides_file: Path | None
-    #: What the file of overrides says of addresses.
-    addresses: HubAddresses
+    addresses: HubAddresses  #: What the file of overrides says of addresses.
     #: Pattern for the names of Unix accounts; empty: all users' processes run as the platform's own account.
     unix_users: str
 

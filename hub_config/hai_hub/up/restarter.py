@@ -26,15 +26,10 @@ _NO_ROOM_S: Final = 0.5
 
 @dataclass(slots=True)
 class Restarts:
-    """Decides whether and when a process is started again.
+    """Decides whether and when a process is started again."""
 
-    Attributes:
-        ever_answered: Whether the process has answered since the platform started.
-        in_a_row: Number of its last starts that ended before it answered.
-    """
-
-    ever_answered: bool = False
-    in_a_row: int = 0
+    ever_answered: bool = False  #: Whether the process has answered since the platform started.
+    in_a_row: int = 0  #: Number of its last starts that ended before it answered.
 
     def answered(self) -> None:
         """Note that the process has answered."""
@@ -113,11 +108,7 @@ class Restarter:
         return self._up and self.runs
 
     def begin(self) -> None:
-        """Start the process.
-
-        Raises:
-            UpError: The system failed to start the process too often.
-        """
+        """Start the process. Raises UpError: the system failed to start the process too often."""
         self._from = self._log.stat().st_size if self._log.exists() else 0
         self._up, self._due, self._began = False, None, self._clock()
         try:

@@ -150,9 +150,5 @@ class SpawnerSettings(_Behind):
         return parse_sizes(self.sizes, setting=f"{type(self).__name__}.sizes")
 
     def known_limits(self) -> dict[str, Limit]:
-        """Return the limits on numbers of servers, by name of the size.
-
-        Raises:
-            ValueError: A limit is wrong.
-        """
+        """Return the limits on numbers of servers, by name of the size. Raises ValueError: a limit is wrong."""
         return parse_limits(self.limits, list(self.known_sizes()), setting=f"{type(self).__name__}.limits")

@@ -16,36 +16,22 @@ _FIELDS: Final = ("user", "users", "group", "groups")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """Most servers of one size, or of all sizes together.
+    """Most servers of one size, or of all sizes together."""
 
-    Attributes:
-        user: Most servers of one user; None: no limit.
-        users: Limits for users by name, used instead of `user`.
-        group: Most servers of all members of one group together; None: no limit.
-        groups: Limits for groups by name, used instead of `group`.
-    """
-
-    user: int | None = None
-    users: Mapping[str, int] = field(default_factory=dict)
-    group: int | None = None
-    groups: Mapping[str, int] = field(default_factory=dict)
+    user: int | None = None  #: Most servers of one user; None: no limit.
+    users: Mapping[str, int] = field(default_factory=dict)  #: Limits for users by name, used instead of `user`.
+    group: int | None = None  #: Most servers of all members of one group together; None: no limit.
+    groups: Mapping[str, int] = field(default_factory=dict)  #: Limits for groups by name, used instead of `group`.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A limit that applies to a person, with its use.
+    """A limit that applies to a person, with its use."""
 
-    Attributes:
-        whose: `you`, or `group ml`.
-        what: Name of the size, or `*`.
-        used: Number of servers now.
-        limit: Most servers allowed.
-    """
-
-    whose: str
-    what: str
-    used: int
-    limit: int
+    whose: str  #: `you`, or `group ml`.
+    what: str  #: Name of the size, or `*`.
+    used: int  #: Number of servers now.
+    limit: int  #: Most servers allowed.
 
     @property
     def left(self) -> int:

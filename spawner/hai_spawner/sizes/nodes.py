@@ -26,32 +26,20 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NodeListing:
-    """The API server's lists of nodes and pods.
+    """The API server's lists of nodes and pods."""
 
-    Attributes:
-        nodes: The nodes of the node groups.
-        pods: Pods that may be on these nodes.
-    """
-
-    nodes: tuple[Json, ...]
-    pods: tuple[Json, ...]
+    nodes: tuple[Json, ...]  #: The nodes of the node groups.
+    pods: tuple[Json, ...]  #: Pods that may be on these nodes.
 
 
 @dataclass(slots=True)
 class CapacityReader:
-    """Reads nodes by a label selector and pods of a namespace, at most once in `FRESH_S` seconds.
+    """Reads nodes by a label selector and pods of a namespace, at most once in `FRESH_S` seconds."""
 
-    Attributes:
-        api: A CoreV1Api of kubernetes_asyncio.
-        selector: Label selector of the nodes.
-        namespace: Namespace of the pods; None: all namespaces.
-        clock: Returns monotonic time in seconds.
-    """
-
-    api: Any
-    selector: str
-    namespace: str | None
-    clock: Callable[[], float] = time.monotonic
+    api: Any  #: A CoreV1Api of kubernetes_asyncio.
+    selector: str  #: Label selector of the nodes.
+    namespace: str | None  #: Namespace of the pods; None: all namespaces.
+    clock: Callable[[], float] = time.monotonic  #: Returns monotonic time in seconds.
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _last: tuple[float, NodeListing] | None = None
 

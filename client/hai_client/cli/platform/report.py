@@ -29,13 +29,11 @@ class Figure:
     """A column of figures: its title in tables and in CSV, its value, and how a table shows it."""
 
     title: str
-    #: The title in CSV, with the unit.
-    name: str
+    name: str  #: The title in CSV, with the unit.
     of: Callable[[Any], Number]
     show: Callable[[float], str]
     optional: bool = False
-    #: Whether tables have it only if there is something of it.
-    rare: bool = False
+    rare: bool = False  #: Whether tables have it only if there is something of it.
 
 
 def _hours(hours: float) -> str:

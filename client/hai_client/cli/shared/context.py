@@ -31,11 +31,7 @@ class Context:
     _told: bool = field(default=False, repr=False)
 
     def settings(self, *, need_token: bool = True) -> Settings:
-        """Return the address and the token.
-
-        Raises:
-            NotLoggedIn: There is no address, or no token for it.
-        """
+        """Return the address and the token. Raises NotLoggedIn: there is no address, or no token for it."""
         # Imported here: HTTP and TLS take most of the start, and help and local runs do not need them.
         from hai_client import settings
 

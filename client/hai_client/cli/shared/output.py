@@ -96,10 +96,8 @@ class Column:
     """A column of a table."""
 
     title: str
-    #: Whether the column is aligned right, as for numbers.
-    right: bool = False
-    #: Whether the column is left out on a narrow terminal, to keep room for the last one.
-    optional: bool = False
+    right: bool = False  #: Whether the column is aligned right, as for numbers.
+    optional: bool = False  #: Whether the column is left out on a narrow terminal, to keep room for the last one.
     #: Whether the last column goes on in further lines, in place of being shortened: for sentences that say why.
     whole: bool = False
 
@@ -130,12 +128,9 @@ class Output:
     stdout: TextIO
     stderr: TextIO
     color: bool = False
-    #: Width of the terminal, columns; None: no limit.
-    width: int | None = None
-    #: Whether stderr is a terminal, so that messages on progress are useful.
-    watched: bool = False
-    #: Whether stdout is a terminal, which would obey control sequences in other users' texts.
-    terminal: bool = False
+    width: int | None = None  #: Width of the terminal, columns; None: no limit.
+    watched: bool = False  #: Whether stderr is a terminal, so that messages on progress are useful.
+    terminal: bool = False  #: Whether stdout is a terminal, which would obey control sequences in other users' texts.
 
     @classmethod
     def of_process(cls) -> Output:

@@ -32,8 +32,7 @@ RECENT_S = 300
 class RankUse:
     """What one rank, or all ranks of a task together, used at the newest point."""
 
-    #: The mean of each metric.
-    values: dict[str, float]
+    values: dict[str, float]  #: The mean of each metric.
 
     def of_gpus(self, name: str) -> list[float]:
         """Return a metric of each GPU."""

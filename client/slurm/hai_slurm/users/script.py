@@ -27,10 +27,8 @@ class Script:
     arguments: tuple[str, ...]
     name: str
     words: Words
-    #: The name of its file; empty if it came from `--wrap` or a pipe.
-    file: str = ""
-    #: How `hai-batch` turns the text into the bytes of the script again.
-    encoding: str = UTF_8
+    file: str = ""  #: The name of its file; empty if it came from `--wrap` or a pipe.
+    encoding: str = UTF_8  #: How `hai-batch` turns the text into the bytes of the script again.
 
 
 def read_script(argv: Sequence[str], *, directory: Path) -> Script:
