@@ -29,15 +29,8 @@ class Option:
     `about` is what HAI makes of it, for used ones; why it does without, for ignored ones; the remedy, for refused ones.
     """
 
-    __slots__ = ("about", "fate", "name", "short", "value", "where")
-
     def __init__(self, name: str, short: str, value: str, where: str, fate: str, about: str) -> None:
-        self.name = name
-        self.short = short
-        self.value = value
-        self.where = where
-        self.fate = fate
-        self.about = about
+        self.name, self.short, self.value, self.where, self.fate, self.about = name, short, value, where, fate, about
 
 
 _WHOLE = "a task has all processors and memory of its nodes"
