@@ -6,8 +6,8 @@ import argparse
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn, Optional
+from collections.abc import Iterable, Sequence
+from typing import Any, Callable, NoReturn, Optional
 
 from hai_client import constants, names
 from hai_client.backports import dataclass, without_prefix
