@@ -13,8 +13,7 @@ from hai_client.launching.hostlist import expand, join
 from hai_client.names import make_name
 from hai_client.wire.schema import TaskSummary
 from hai_slurm.commands import VERSION
-from hai_slurm.shared.getting import KnownOptions
-from hai_slurm.shared.options import BadOption
+from hai_slurm.shared.getting import BadOption, KnownOptions
 from hai_slurm.shared.queries import number_of, states_of
 from hai_slurm.users.listing import user_of
 from hai_slurm.users.partitions import node_line, partition_lines

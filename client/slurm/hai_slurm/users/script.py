@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hai_slurm.shared.options import SBATCH, BadOption, Words, of_environment, read
+from hai_slurm.shared.getting import BadOption
+from hai_slurm.shared.options import SBATCH, Words, of_environment, read
 
 UTF_8 = "utf-8"
 #: How a script of other bytes is sent: each byte is one character.
