@@ -41,8 +41,12 @@ class Remembered:
 class StateDir:
     """The state folder. Nothing in it changes until `lock` is called."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, owner: int | None = None) -> None:
         """Read what the folder remembers.
+
+        Args:
+            path: The folder.
+            owner: Number of the account that uses it; None: that of this process.
 
         Raises:
             UpError: The folder is of a newer version, damaged, no folder, or not usable (`require_usable`).
@@ -51,6 +55,7 @@ class StateDir:
         #: Whether the folder has been a state folder before.
         self.is_ours = False
         self._lock: int | None = None
+        self._owner = owner
         self.remembered = self._read()
 
     @property
@@ -59,7 +64,7 @@ class StateDir:
         return self.path / "state.json"
 
     def _read(self) -> Remembered:
-        self.is_ours = require_usable(self.path)
+        self.is_ours = require_usable(self.path, self._owner)
         try:
             plain = json.loads(self.file.read_text(encoding="utf-8"))
             version = int(plain.pop("format"))
