@@ -1,4 +1,4 @@
-"""Rights of what others may read: they do not depend on the umask of whoever started the platform.
+"""Rights of what others may read: they do not depend on the umask of the shell that started the platform.
 
 A umask only takes rights away. So what is for its owner alone is made with that mode. What others may enter or read
 gets the rights that the umask took.
