@@ -37,7 +37,7 @@ _FORM = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class Minors:
     """How many minors a part may be older and newer than the service; `quiet`: nobody is told of a difference."""
 
     older: int
@@ -46,12 +46,12 @@ class Reach:
 
 
 #: A service may be set back by one minor without a restore, so each part may be newer by one.
-REACHES = {
-    CLIENT: Reach(1, 1),
-    SUPERVISOR: Reach(2, 1, quiet=True),
-    PANEL: Reach(1, 1),
-    REPLICA: Reach(1, 1),
-    IMAGE: Reach(0, 0),
+PROMISED = {
+    CLIENT: Minors(1, 1),
+    SUPERVISOR: Minors(2, 1, quiet=True),
+    PANEL: Minors(1, 1),
+    REPLICA: Minors(1, 1),
+    IMAGE: Minors(0, 0),
 }
 
 
@@ -77,7 +77,7 @@ def numbers(version: str | None) -> tuple[int, int, int] | None:
 def judge(pair: str, version: str | None, service: str | None) -> Verdict:
     """Return whether a part works with the service.
 
-    Patches of one minor work together. So does what is within the reach of the pair. Another major does not: its
+    Patches of one minor work together. So does what is promised for the pair. Another major does not: its
     first release will say which minors before it it knows.
 
     Args:
@@ -88,14 +88,14 @@ def judge(pair: str, version: str | None, service: str | None) -> Verdict:
     part, other = numbers(version), numbers(service)
     if part is None or other is None:
         return Verdict(UNKNOWN)
-    reach = REACHES[pair]
-    until = f"{part[0]}.{part[1] + reach.older + 1}"
+    promised = PROMISED[pair]
+    until = f"{part[0]}.{part[1] + promised.older + 1}"
     if part == other or (part[:2] == other[:2] and pair != IMAGE):
         return Verdict(FINE, until=until)
     newer = part > other
     apart = abs(part[1] - other[1])
-    kept = part[0] == other[0] and pair != IMAGE and apart <= (reach.newer if newer else reach.older)
-    if kept and reach.quiet:
+    kept = part[0] == other[0] and pair != IMAGE and apart <= (promised.newer if newer else promised.older)
+    if kept and promised.quiet:
         return Verdict(FINE, until=until)
     who, sentence = _SENTENCES[pair](newer, kept, str(version), str(service))
     return Verdict(SAY if kept else REFUSE, sentence, who, until)
@@ -113,8 +113,8 @@ def _of_client(newer: bool, kept: bool, version: str, service: str) -> tuple[str
         return "admin", f"{mine} is newer than {theirs}: both work together; an admin can upgrade the platform"
     if kept:
         return "user", f"{mine} is older than {theirs}: it works until that is {_minor(at, 1)}; upgrade it: {same}"
-    reach = REACHES[CLIENT]
-    takes = f"and works with {_minor(at, -reach.older)} to {_minor(at, reach.newer)}"
+    promised = PROMISED[CLIENT]
+    takes = f"and works with {_minor(at, -promised.older)} to {_minor(at, promised.newer)}"
     if newer:
         return (
             "user",

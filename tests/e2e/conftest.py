@@ -53,6 +53,8 @@ class Platform:
     options: tuple[str, ...] = ()
     #: The path below which they put it, without a slash at the end.
     below: str = ""
+    #: The umask of who starts it; -1: that of the tests.
+    umask: int = -1
 
     @property
     def url(self) -> str:
@@ -78,7 +80,7 @@ class Platform:
             began = log.tell()
             self.process = subprocess.Popen(
                 command, env=self.env, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
-                cwd=ROOT, start_new_session=True,
+                cwd=ROOT, start_new_session=True, umask=self.umask,
             )  # fmt: skip
 
         def ready() -> bool:
