@@ -55,6 +55,8 @@ class Platform:
     below: str = ""
     #: The programs of the environment that it is started from.
     bin: Path = BIN
+    #: The umask of who starts it; -1: that of the tests.
+    umask: int = -1
 
     @property
     def url(self) -> str:
@@ -80,7 +82,7 @@ class Platform:
             began = log.tell()
             self.process = subprocess.Popen(
                 command, env=self.env, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
-                cwd=ROOT, start_new_session=True,
+                cwd=ROOT, start_new_session=True, umask=self.umask,
             )  # fmt: skip
 
         def ready() -> bool:

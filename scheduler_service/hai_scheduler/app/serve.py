@@ -9,6 +9,7 @@ import sys
 
 from hai_client.accepting import raise_file_limit
 from hai_client.lean_imports import imports_for_good
+from hai_client.linux.rights import make_folder
 from hai_scheduler.app.config import ConfigError, Settings
 from hai_scheduler.app.first_use import import_at_first_use
 from hai_scheduler.app.service_secret import kept_secret
@@ -55,7 +56,7 @@ async def serve(settings: Settings) -> None:
 def _prepare_state(settings: Settings) -> Secret:
     """Make the state folder; returns the service's secret."""
     with writable("state-dir", settings.state_dir, ConfigError):
-        settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(settings.state_dir, 0o700)
         if settings.kubernetes is None:
             # Made here: if a rank made it together with its own folder, all accounts could read it.
             checkpoints = settings.state_dir / "checkpoints"
