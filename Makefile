@@ -58,7 +58,7 @@ test-parts: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## every test 
 	@# Side by side. What the panel's tests say is shown at the end.
 	@mkdir -p test-results
 	@(cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent test) >test-results/panel.log 2>&1 & panel=$$!; \
-	$(PYTEST) -n $(or $(AT_ONCE),4) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "not e2e and not browser and not frameworks"; parts=$$?; \
+	$(PYTEST) -n $(or $(AT_ONCE),4) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "not e2e and not browser and not frameworks and not upgrade"; parts=$$?; \
 	wait $$panel; panel=$$?; cat test-results/panel.log; [ $$parts = 0 ] && [ $$panel = 0 ]
 
 test-fast: $(VENV)/.dev  ## unit and contract tests: no platform is started
@@ -90,7 +90,7 @@ test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: th
 	case $$beside/$$alone in 0/0) ;; 0/5 | 5/0) echo "5 says that ARGS has chosen none of them" ;; *) exit 1 ;; esac
 
 test-upgrade: $(VENV)/.up $(VENV)/.dev  ## from the last release to this tree with tasks that go on, and back; it is installed from its own locks
-	$(PYTEST) -n $(or $(AT_ONCE),2) --dist loadscope --no-loadscope-reorder $(SLOWEST) tests/upgrade
+	$(PYTEST) -n $(or $(AT_ONCE),2) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m upgrade tests/upgrade
 
 mutants: $(VENV)/.dev  ## change the core on purpose and list the changes that no test notices; ARGS="capacity planning/placer --sample 50" (docs/mutants.md)
 	PYTHONPATH=tests nice -n 19 $(BIN)/python -m mutants $(ARGS)

@@ -12,7 +12,7 @@ from e2e.conftest import BIN, Platform
 from kit.waiting import PATIENCE, wait_for
 from upgrade.conftest import Release
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.upgrade
 
 #: What a script does with the Python client.
 SCRIPT = """

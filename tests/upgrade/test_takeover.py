@@ -15,7 +15,7 @@ from kit.databases import empty_postgres, postgres_url
 from kit.waiting import wait_for
 from upgrade.conftest import Release
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.upgrade
 
 COUNTING = Path(__file__).with_name("counting.py")
 
