@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from hai_client.linux.rights import make_folder
 from hai_client.whole_files import write_whole
 from hai_hub.shared.errors import UpError, wrong_input
 from hai_hub.shared.ownership import require_usable
@@ -90,7 +91,7 @@ class StateDir:
             UpError: Another `hai up` uses the folder, or it cannot be made.
         """
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self.path, 0o700)
             self.path.chmod(0o700)
             for name in _SUBFOLDERS:
                 (self.path / name).mkdir(mode=0o700, exist_ok=True)

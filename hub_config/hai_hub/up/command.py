@@ -16,6 +16,7 @@ from typing import Any, Final
 from hai_client.errors import HaiError
 from hai_client.http import Transport
 from hai_client.linux.processes import become_subreaper
+from hai_client.linux.rights import make_folder
 from hai_client.settings import Settings
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.services import can_be_apart, loop_environment, service_command, service_environment
@@ -64,6 +65,9 @@ def command(argv: Sequence[str]) -> int:
         options = parse(argv)
         if options.unix_users:
             require_rights(options.state_dir)
+            # All processes of the platform inherit it, so that accounts can write nothing of what it makes. What runs
+            # as an account gets a umask of its own (`identity.become`).
+            os.umask(0o022)
         if options.certificate is not None:
             options.certificate.check()
         if options.service is not None:
@@ -287,7 +291,7 @@ class _Up:
         settings = self._settings
         if settings.haienv_root is not None:
             # `haienv` in a terminal takes only a folder that is there.
-            settings.haienv_root.mkdir(mode=0o755, parents=True, exist_ok=True)
+            make_folder(settings.haienv_root)
         self._login = login.log_in(
             settings.url,
             settings.user,

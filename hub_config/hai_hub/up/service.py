@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from hai_client.linux.identity import Account, account_named, closed_folder
+from hai_client.linux.rights import make_folder
 from hai_client.whole_files import write_whole
 from hai_hub.shared.console import say
 from hai_hub.shared.errors import UpError, wrong_input
@@ -225,12 +226,10 @@ def _may(account: Account | None, test: str, path: Path) -> bool:
 
 def _make_state_dir(unit: Unit, account: Account | None) -> None:
     folder = unit.state_dir
-    made = not folder.exists()
     try:
-        if made:
-            folder.mkdir(mode=0o700, parents=True)
-            if account is not None:
-                os.chown(folder, account.uid, account.gid)
+        made = make_folder(folder, 0o700)
+        if made and account is not None:
+            os.chown(folder, account.uid, account.gid)
         if not _may(account, "-w", folder):
             if made:
                 folder.rmdir()
@@ -244,8 +243,9 @@ def _write(systemd: Systemd, text: str, before: str | None) -> None:
         say(f"{systemd.file} is as it was")
         return
     try:
-        systemd.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(systemd.file, text, mode=0o644, on_disk=True)
+        make_folder(systemd.folder)
+        write_whole(systemd.file, text, on_disk=True)
+        systemd.file.chmod(0o644)
     except OSError as error:
         raise wrong_input(f"{systemd.file} cannot be written: {error.strerror}") from error
     if before is None:

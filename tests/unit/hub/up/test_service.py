@@ -75,6 +75,18 @@ def test_it_is_written_for_all_to_read_enabled_and_started(machine: Machine, pro
     assert stat.S_IMODE(machine.state.stat().st_mode) == 0o700
 
 
+@pytest.mark.parametrize("mask", [0o000, 0o077])
+def test_its_account_reaches_its_folder_and_nobody_else_changes_it(machine: Machine, tmp_path: Path, mask: int) -> None:
+    machine.state = tmp_path / "srv" / "state"
+    before = os.umask(mask)
+    try:
+        assert machine.change("--install-service") == 0
+    finally:
+        os.umask(before)
+    made = (machine.state.parent, machine.state, machine.systemd.folder, machine.systemd.file)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in made] == [0o755, 0o700, 0o755, 0o644]
+
+
 def test_files_are_named_so_that_they_are_found_from_anywhere(machine: Machine, tmp_path: Path) -> None:
     (tmp_path / "hub.toml").touch()
     relative = os.path.relpath(tmp_path / "hub.toml")
