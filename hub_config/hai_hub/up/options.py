@@ -241,7 +241,7 @@ def _parser() -> argparse.ArgumentParser:
     option(parser, "--scheduler-config FILE", "configuration file of the scheduler service")
     option(parser, "--hub-config FILE", "TOML file with settings of JupyterHub: [Class] trait = value")
     option(parser, "--certificate FILE", "speak HTTPS on --ip and --port: the certificate and its authorities, in PEM")
-    option(parser, "--key FILE", "its private key, in PEM")
+    option(parser, "--key FILE", "private key of the certificate, in PEM")
     option(
         parser,
         "--install-service",
