@@ -39,8 +39,8 @@ def main() -> None:
             config = folder / "scheduler.py"
             config.write_text(f"c.HaiScheduler.db_url = {server.url!r}\n")
             options = ("--scheduler-config", str(config))
-            _fill(Platform(_made(folder / "on-postgresql"), nodes=4, bin=programs, options=options), lambda: None)
-            _keep("sql", _dumped(server))
+            platform = Platform(_made(folder / "on-postgresql"), nodes=4, bin=programs, options=options)
+            _fill(platform, lambda: _keep("sql", _dumped(server)))
         finally:
             server.remove()
 
@@ -91,6 +91,7 @@ def _use(platform: Platform) -> None:
     _until(platform, left := _submit(platform, "left", endless, "--nodes", "4"), "running")
     _until(platform, _submit(platform, "urgent", endless, "--nodes", "3", "--priority", "VERY_HIGH"), "running")
     _until(platform, left, "suspended")
+    wait_for("what it uses to be kept", lambda: _measured(platform, "urgent") == 3)
     stopped = _submit(platform, "stopped", endless)
     _until(platform, stopped, "running")
     platform.hai("stop", "stopped")
@@ -104,7 +105,13 @@ def _use(platform: Platform) -> None:
 
 
 def _submit(platform: Platform, name: str, shell: str, *options: str, user: str = "ann") -> int:
-    return int(platform.json("submit", "--name", name, *options, "--", "sh", "-c", shell, user=user)["id"])
+    words = ["submit", "--name", name, "--cwd", "/", *options, "--", "sh", "-c", shell]
+    return int(platform.json(*words, user=user)["id"])
+
+
+def _measured(platform: Platform, task: str) -> int:
+    """The number of ranks with points."""
+    return sum(bool(rank.at) for run in platform.client().metrics(task).runs for rank in run.ranks)
 
 
 def _until(platform: Platform, task: int, state: str) -> None:

@@ -6,6 +6,7 @@ import gzip
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -17,10 +18,14 @@ RELEASES = sorted((file.name.removesuffix(".sql.gz") for file in KEPT.glob("*.sq
 async def put(engine: AsyncEngine, version: str) -> None:
     """Put what a release has filled into an empty database."""
     if engine.dialect.name == "sqlite":
-        filled = gzip.decompress((KEPT / f"{version}.sqlite.gz").read_bytes())
-        with closing(sqlite3.connect(":memory:")) as kept, closing(sqlite3.connect(str(engine.url.database))) as there:
-            kept.deserialize(filled)
-            kept.backup(there)
+        with NamedTemporaryFile(suffix=".sqlite") as filled:
+            filled.write(gzip.decompress((KEPT / f"{version}.sqlite.gz").read_bytes()))
+            filled.flush()
+            with (
+                closing(sqlite3.connect(filled.name)) as kept,
+                closing(sqlite3.connect(str(engine.url.database))) as it,
+            ):
+                kept.backup(it)
         return
     dump = gzip.decompress((KEPT / f"{version}.sql.gz").read_bytes()).decode()
     async with engine.begin() as connection:

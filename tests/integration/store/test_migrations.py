@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect, select, text
+from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.ports.errors import Temporary
@@ -131,10 +131,18 @@ async def everything_in(engine: AsyncEngine) -> list[object]:
         return [made, *([tuple(row) for row in each] for each in rows)]
 
 
+#: As newer code does it that has taken something away.
+USABLE_FROM_9999 = "UPDATE hai_settings SET value = '9999' WHERE name = 'usable_from'"
+
+
 @pytest.mark.parametrize(
     ("changed", "refusal", "words"),
     [
-        ("UPDATE hai_revision SET version_num = '9999'", StateTooNew, ("9999", known()[-1], "Install that version")),
+        (
+            f"{USABLE_FROM_9999}; UPDATE hai_revision SET version_num = '9999'",
+            StateTooNew,
+            ("9999", known()[-1], "Install that version"),
+        ),
         ("UPDATE hai_revision SET version_num = '0025'", StateTooOld, ("0025", "before the first release")),
         ("DELETE FROM hai_revision", StateDamaged, ("no revision", "Restore a backup")),
     ],
@@ -145,7 +153,8 @@ async def test_a_state_of_another_version_is_left_alone_and_the_error_says_what_
 ) -> None:
     await put(engine, RELEASES[0])
     async with engine.begin() as connection:
-        await connection.execute(text(changed))
+        for statement in changed.split(";"):
+            await connection.execute(text(statement))
     before = await everything_in(engine)
     with pytest.raises(refusal) as caught:
         await open_store(url)
