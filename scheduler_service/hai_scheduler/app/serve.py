@@ -14,6 +14,7 @@ from hai_scheduler.app.config import ConfigError, Settings
 from hai_scheduler.app.first_use import import_at_first_use
 from hai_scheduler.app.service_secret import kept_secret
 from hai_scheduler.app.starting import writable
+from hai_scheduler.app.versions import warn_of_chart
 from hai_scheduler.ports.secret import Secret
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ async def serve(settings: Settings) -> None:
     before, now = raise_file_limit()
     if now != before:
         log.info("the limit of open files was raised from %d to %d", before, now)
+    warn_of_chart()
     secret = _prepare_state(settings)
     # On Kubernetes a new pod has to be up before the old one is told to end.
     alone = settings.redis_url is None and settings.kubernetes is None
