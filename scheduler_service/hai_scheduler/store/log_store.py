@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Absent, OffsetMismatch, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace, whole_lines
-from hai_scheduler.store.engine import reading, writing
+from hai_scheduler.store.engine import begin_writing, reading, writing
 from hai_scheduler.store.tables import LOG_PIECES
 from hai_scheduler.store.trouble import translated
 
@@ -95,6 +95,7 @@ class LogStore:
     async def _writing(self) -> AsyncIterator[AsyncConnection]:
         with translated():
             async with self._turn, self._writers.begin() as connection:
+                await connection.run_sync(begin_writing)
                 yield connection
 
 

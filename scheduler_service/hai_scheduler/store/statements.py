@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import CursorResult, Executable, Table
+from sqlalchemy import CursorResult, Executable, Table, UpdateBase
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hai_scheduler.store.tables import DATABASE, EVENTS, TASKS
 
 #: The values of one row.
 Row = Mapping[str, Any]
 #: Raises the error that says which of these rows was not written, and why.
 Refuse = Callable[[Sequence[Row]], Awaitable[None]]
+#: The tables whose writes a summary shows to the transaction that made them.
+SUMMED: Final = frozenset({DATABASE, EVENTS, TASKS})
 
 
 class Statements:
@@ -28,7 +32,7 @@ class Statements:
         self.writing = writing
         #: Whether the transaction is over: every later call raises RuntimeError.
         self.over = False
-        #: How many writes have been asked for: what was read before the last one may be out of date.
+        #: How many writes have been asked for that a summary shows: one that was read before is out of date.
         self.writes = 0
         #: Rows to be written, by statement: before the next query and at the end, all rows of a statement in one trip.
         self._later: dict[Executable, list[Row]] = {}
@@ -53,8 +57,7 @@ class Statements:
 
     async def change(self, statement: Executable, values: Row | Sequence[Row] | None = None) -> CursorResult[Any]:
         """Execute a statement that writes, as `ask` does. Raises RuntimeError in a view."""
-        self.writes += 1
-        self._check(writes=True)
+        self._writes(statement)
         return await self.ask(statement, values)
 
     def change_later(self, statement: Executable, rows: Iterable[Row], *, refuse: Refuse | None = None) -> None:
@@ -66,19 +69,14 @@ class Statements:
             refuse: Called with all rows of the statement if it has not changed as many; it raises. None: any number
                 is right.
         """
-        self.writes += 1
-        self._check(writes=True)
+        self._writes(statement)
         if found := list(rows):
             self._later.setdefault(statement, []).extend(found)
             if refuse is not None:
                 self._exact[statement] = refuse
 
-    async def put(self, table: Table, values: Row) -> None:
-        """Insert a row, or replace the row with its primary key."""
-        await self.change(_upsert(table, self.dialect), values)
-
-    def put_later(self, table: Table, values: Row) -> None:
-        """Insert or replace a row as `put` does, later and together with other rows of the table."""
+    def put(self, table: Table, values: Row) -> None:
+        """Insert a row, or replace the row with its primary key, later and together with other rows of the table."""
         self.change_later(_upsert(table, self.dialect), [values])
 
     async def flush(self) -> None:
@@ -93,11 +91,15 @@ class Statements:
         for statement, rows in later.items():
             await self._connection.execute(statement, rows)
 
-    def _check(self, *, writes: bool = False) -> None:
+    def _writes(self, statement: Executable) -> None:
+        self._check()
+        if not self.writing:
+            raise RuntimeError("this is a read view: write in `Store.write()`")
+        self.writes += not isinstance(statement, UpdateBase) or statement.table in SUMMED
+
+    def _check(self) -> None:
         if self.over:
             raise RuntimeError("this transaction is over: use it inside its `async with` only")
-        if writes and not self.writing:
-            raise RuntimeError("this is a read view: write in `Store.write()`")
 
 
 @cache

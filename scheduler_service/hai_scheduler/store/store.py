@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import event, select
+from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
@@ -23,13 +23,10 @@ from hai_scheduler.store.log_store import LogStore
 from hai_scheduler.store.refusal import not_writable, refusal
 from hai_scheduler.store.revision import is_newest
 from hai_scheduler.store.series_store import SeriesStore
-from hai_scheduler.store.tables import LEASE
 from hai_scheduler.store.timing import time_statements
 from hai_scheduler.store.transaction import Tx
 from hai_scheduler.store.trouble import translated
 
-#: A view begins with its first read: this read, of a table with one row.
-_LOOK = select(LEASE.c.id)
 #: Bytes that a disk has free which is not full: a transaction may need as much.
 _ROOM: Final = 1024 * 1024
 
@@ -50,7 +47,7 @@ class Store:
         self._writers = writing(engine)
         self._known, self._known_facts = KnownTasks(), KnownFacts()
         # After any error, also that of a dead connection, the database may be another one.
-        event.listen(engine.sync_engine, "handle_error", lambda _: self.forget())
+        event.listen(engine.sync_engine, "handle_error", self._hear)
         # Serves writers of this process in order; without it each would hold a connection and wait for the database's
         # lock, in no order.
         self._turn = asyncio.Lock()
@@ -83,6 +80,9 @@ class Store:
         event.listen(self.engine.sync_engine, "checkin", lambda _, connection: connection.close())
         await self.engine.dispose()
 
+    def _hear(self, _error: object) -> None:
+        self.forget()
+
     def _transaction(self, connection: AsyncConnection, *, writing: bool) -> Tx:
         return Tx(connection, writing=writing, known=self._known, known_facts=self._known_facts)
 
@@ -90,9 +90,9 @@ class Store:
     async def _read(self) -> AsyncIterator[Tx]:
         with translated():
             async with self._readers.connect() as connection:
-                await connection.execute(_LOOK)
                 tx = self._transaction(connection, writing=False)
                 try:
+                    await tx.look()
                     yield tx
                 finally:
                     tx.end()

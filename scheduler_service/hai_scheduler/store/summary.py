@@ -28,7 +28,8 @@ _LAST_TASK = {
 
 
 @cache
-def _statement(dialect: str) -> TextClause:
+def statement_of(dialect: str) -> TextClause:
+    """Return the query for a summary; `SUMMED` has its tables."""
     return text(
         f"""
         SELECT d.name, d.epoch, d.steps, d.number, d.first_task, d.above, {_LAST_TASK[dialect]} AS last_task,
@@ -54,6 +55,6 @@ class Summary:
     async def row(self) -> Row[Any]:
         """Return the row, with all that this transaction has written so far."""
         if self._row is None or self._writes != self._sql.writes or self._sql.over:
-            self._row = (await self._sql.ask(_statement(self._sql.dialect))).one()
+            self._row = (await self._sql.ask(statement_of(self._sql.dialect))).one()
             self._writes = self._sql.writes
         return self._row

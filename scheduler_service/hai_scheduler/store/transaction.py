@@ -40,7 +40,7 @@ class Tx:
         self, connection: AsyncConnection, *, writing: bool, known: KnownTasks, known_facts: KnownFacts
     ) -> None:
         statements = self._statements = Statements(connection, writing=writing)
-        summary = Summary(statements)
+        summary = self._summary = Summary(statements)
         tables = SmallTables(statements, summary, known_facts)
         self.tasks = StoredTasks(statements, summary, known)
         self.runs = StoredRuns(statements)
@@ -66,6 +66,10 @@ class Tx:
         self.settings = StoredSettings(statements, tables)
         self.lease = StoredLease(statements)
         self.database = DatabaseRecord(statements, summary)
+
+    async def look(self) -> None:
+        """Have a view begin, with its first read: of what most views ask for first."""
+        await self._summary.row()
 
     async def flush(self) -> None:
         """Write all rows that are waiting to be written. Raises what `StoredTasks.save` does."""

@@ -41,7 +41,7 @@ class StoredLease:
             return None
         token = (held.token if held is not None else 0) + (not mine)
         row = {"id": _LEASE_ID, "holder": holder, "token": token, "expires_at": to_instant(now + length)}
-        await self._sql.put(LEASE, row)
+        self._sql.put(LEASE, row)
         return Lease(holder=holder, token=token, expires_at=now + length)
 
     async def check(self, token: int) -> None:

@@ -24,7 +24,7 @@ class StoredSettings(SmallTablePart):
         if value is None:
             await self._sql.change(delete(SETTINGS).where(SETTINGS.c.name == name))
         else:
-            await self._sql.put(SETTINGS, {"name": name, "value": value})
+            self._sql.put(SETTINGS, {"name": name, "value": value})
 
     async def _read(self) -> Mapping[str, str]:
         return {row.name: row.value for row in await self._sql.ask(select(SETTINGS).where(SETTINGS.c.name.not_in(OWN)))}

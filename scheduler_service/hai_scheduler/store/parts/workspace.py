@@ -33,7 +33,7 @@ class StoredMountRules(SmallTablePart):
     async def put(self, rule: MountRule) -> None:
         """Write the whole mount rule of that name."""
         await self._tables.changes("mount_rules")
-        await self._sql.put(MOUNT_RULES, MOUNT_RULE.values(rule))
+        self._sql.put(MOUNT_RULES, MOUNT_RULE.values(rule))
 
     async def delete(self, name: str) -> bool:
         """Remove the mount rule; True if there was one."""
@@ -57,7 +57,7 @@ class StoredEnvironments(SmallTablePart):
     async def put(self, environment: Environment) -> None:
         """Write the whole environment of that name."""
         await self._tables.changes("environments")
-        await self._sql.put(ENVIRONMENTS, ENVIRONMENT.values(environment))
+        self._sql.put(ENVIRONMENTS, ENVIRONMENT.values(environment))
 
     async def delete(self, name: str) -> bool:
         """Remove the environment; True if there was one."""
@@ -78,4 +78,4 @@ class StoredFoundMachines:
 
     async def put(self, found: FoundMachine) -> None:
         """Write what was found in an image, over what was there."""
-        await self._sql.put(FOUND_MACHINES, FOUND.values(found))
+        self._sql.put(FOUND_MACHINES, FOUND.values(found))
