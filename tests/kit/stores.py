@@ -18,18 +18,21 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection, CursorResult, Engine, Executable, QueuePool, create_engine, event
+from sqlalchemy import Connection, CursorResult, Engine, Executable, QueuePool, create_engine, event, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.store.engine import OPTIONS, prepare_sqlite
 from hai_scheduler.store.first_tables import make_tables
 from hai_scheduler.store.one_trip import open_file
 from hai_scheduler.store.store import Store
+from hai_scheduler.store.tables import DATABASE
 
 #: A file system in memory, where the machine has one.
 _MEMORY = Path("/dev/shm")  # a folder of its own is made in it
 #: Statements as SQL, by statement: made once for all stores.
 _COMPILED: dict[Any, Any] = {}
+#: The name of the new database, of as many characters as any.
+_NAME = b"-a-new-database-"
 _T = TypeVar("_T")
 
 
@@ -43,14 +46,13 @@ class ScratchStore(Store):
         """Open a new store, or one with the content of another one (`backup`)."""
         model, new = _model()
         self.path = _folder() / f"{secrets.token_hex(8)}.sqlite"
-        self.path.write_bytes(new if content is None else content)
+        # A copy of the new database gets a name of its own, as each database has (decision 0016).
+        self.path.write_bytes(new.replace(_NAME, secrets.token_hex(8).encode()) if content is None else content)
         pool = QueuePool(partial(open_file, self.path), max_overflow=-1, dialect=model.dialect)
         engine = Engine(pool, model.dialect, model.url.set(database=str(self.path)), hide_parameters=True)
         engine.update_execution_options(compiled_cache=_COMPILED)
         prepare_sqlite(engine)
         event.listen(engine, "connect", _leave_to_memory)
-        if content is None:
-            event.listen(engine, "connect", _name, once=True)
         super().__init__(cast("AsyncEngine", InPlace(engine)))
         _stores.append(self)
 
@@ -146,14 +148,10 @@ def _model() -> tuple[Engine, bytes]:
     prepare_sqlite(engine)
     with engine.begin() as connection:
         make_tables(connection)
+        connection.execute(update(DATABASE), {"name": _NAME.decode()})
     engine.dispose()
     return engine, path.read_bytes()
 
 
 def _leave_to_memory(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA synchronous = OFF")
-
-
-def _name(connection: Any, _record: object) -> None:
-    """Give a copy of the new database a name of its own, as each database has (decision 0016)."""
-    connection.execute("UPDATE hai_database SET name = ?", (secrets.token_hex(8),))

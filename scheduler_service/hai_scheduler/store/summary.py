@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Row, TextClause, text
+from sqlalchemy import Row, TextualSelect, column, text
 
 from hai_scheduler.store.statements import Statements
 
@@ -27,8 +27,15 @@ _LAST_TASK = {
 }
 
 
+#: The columns of a summary, in their order: with these, SQLAlchemy finds out once what a row of it is.
+_COLUMNS: Final = (
+    *("name", "epoch", "steps", "number", "first_task", "above", "last_task"),
+    *("last_event", "words", "forgotten", "change", "task", "version", "saved_at"),
+)
+
+
 @cache
-def statement_of(dialect: str) -> TextClause:
+def statement_of(dialect: str) -> TextualSelect:
     """Return the query for a summary; `SUMMED` has its tables."""
     return text(
         f"""
@@ -40,7 +47,7 @@ def statement_of(dialect: str) -> TextClause:
         FROM hai_database d
         LEFT JOIN (SELECT change, id, version, saved_at FROM hai_tasks ORDER BY change DESC LIMIT 1) n ON 1 = 1
         """  # noqa: S608 - constants of this module
-    )
+    ).columns(*(column(name) for name in _COLUMNS))
 
 
 class Summary:
