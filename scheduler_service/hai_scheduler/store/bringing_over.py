@@ -59,7 +59,10 @@ def _name_failed_ranks(connection: Connection) -> None:
 
 def _rewrite_chunks(connection: Connection) -> None:
     """Write the chunks of series that have the former form in the form of now."""
-    former = select(_SERIES).where(func.substr(_SERIES.c.data, 1, 1) == FORMER).order_by(_SERIES.c.id).limit(_PAGE)
+    former = select(_SERIES).where(func.substr(_SERIES.c.data, 1, 1) == FORMER, _SERIES.c.id > bindparam("after"))
+    page = former.order_by(_SERIES.c.id).limit(_PAGE)
     write = _SERIES.update().where(_SERIES.c.id == bindparam("_id"))
-    while some := connection.execute(former).all():
+    last = {"after": 0}
+    while some := connection.execute(page, last).all():
         connection.execute(write, [{"_id": row.id, "data": rewritten(row.data)} for row in some])
+        last = {"after": some[-1].id}
