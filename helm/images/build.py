@@ -133,9 +133,15 @@ VALUES: Final[dict[str, tuple[str, ...]]] = {
 
 
 def settle(context: Path) -> None:
-    """Give all files the same time, so that equal files make an equal layer, which is not built again."""
+    """Give all files the same time, and modes that do not depend on this checkout's.
+
+    Equal files make an equal layer, which is not built again; and users of a container read them, whatever the umask
+    here was.
+    """
     for path in [*context.rglob("*"), context]:
         os.utime(path, (0, 0), follow_symlinks=False)
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
 
 
 def version() -> str:
@@ -238,6 +244,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
 def main(argv: list[str]) -> int:
     """Build the images of the command line; returns the exit code, 1 with one line of error."""
     words = parse(argv)
+    # What a Dockerfile makes is read by users, too.
+    os.umask(0o022)
     try:
         tool = find_tool(words.tool)
         digests: dict[str, str] = {}

@@ -59,6 +59,24 @@ def test_what_has_the_same_bytes_makes_the_same_layer_whenever_it_was_fetched(
     assert contexts == [[0.0] * 4, [0.0] * 4]
 
 
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_users_read_what_an_image_gets_whatever_the_umask_here_was(
+    build: ModuleType, tmp_path: Path, umask: int
+) -> None:
+    before = os.umask(umask)
+    try:
+        (tmp_path / "made" / "bin").mkdir(parents=True)
+        for name in ("text", "bin/program"):
+            (tmp_path / "made" / name).write_text("x")
+        (tmp_path / "made" / "bin" / "program").chmod(0o700)
+        (tmp_path / "made" / "link").symlink_to("/nowhere")
+    finally:
+        os.umask(before)
+    build.settle(tmp_path / "made")
+    modes = {name: (tmp_path / "made" / name).stat().st_mode & 0o777 for name in (".", "bin", "bin/program", "text")}
+    assert modes == {".": 0o755, "bin": 0o755, "bin/program": 0o755, "text": 0o644}
+
+
 @pytest.mark.parametrize(
     ("asked", "there", "not_there"),
     [

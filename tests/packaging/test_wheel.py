@@ -125,8 +125,23 @@ def test_it_holds_no_tests_no_caches_and_no_state(names: list[str]) -> None:
     parts = {part for name in names for part in name.split("/")}
     assert not parts & {"tests", "conftest.py", "__pycache__", "node_modules"}
     assert [name for name in names if name.rpartition("/")[2].startswith("test_")] == []
-    kinds = {"", ".conf", ".html", ".json", ".mako", ".py", ".sh", ".sql", ".svg", ".tpl", ".txt", ".typed", ".yaml"}
-    assert {Path(name).suffix for name in names} <= kinds
+    kinds = {
+        "",
+        ".conf",
+        ".html",
+        ".json",
+        ".mako",
+        ".py",
+        ".sh",
+        ".sql",
+        ".svg",
+        ".toml",
+        ".tpl",
+        ".txt",
+        ".typed",
+        ".yaml",
+    }
+    assert {Path(name).suffix for name in names} <= {"", *kinds}
     assert "hai_hub/chart/Chart.yaml" in names
 
 

@@ -67,20 +67,17 @@ def up(settings: Path) -> None:
     _write(settings, {"env": env, "program": str(program), "down": ours})
 
 
-def images(settings: Path) -> None:
-    """Build the chart's images and hand them to the cluster.
-
-    Raises:
-        Unusable: They cannot be made here.
-    """
+def images(settings: Path) -> int:
+    """Build the chart's images and hand them to the cluster: one that cannot be built is a fault of the tree."""
     found = _read(settings)
     with tempfile.TemporaryFile("w+") as said:
         status = call([machine.ROOT / ".ci" / "images", found["program"]], env=os.environ | found["env"], stdout=said)
         said.seek(0)
         if status:
-            raise Unusable("the chart's images could not be made: images.log says why")
+            return status
         found["env"] |= dict(line.rstrip().split("=", 1) for line in said)
     _write(settings, found)
+    return 0
 
 
 def test(settings: Path) -> int:
@@ -151,6 +148,8 @@ def _read(settings: Path) -> Any:
 
 def main(verb: str, settings: Path) -> int:
     """Do one of `up`, `images`, `test` and `down`; return the status."""
+    # Users of the nodes and of the images read what is made here.
+    os.umask(0o022)
     # `make helm` puts kubectl there where the machine has none.
     os.environ["PATH"] += f"{os.pathsep}{machine.ROOT / '.venv' / 'bin'}"
     try:

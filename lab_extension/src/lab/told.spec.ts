@@ -12,7 +12,7 @@ function told(seq: number, task: number | null, at: string): IEvent {
     channels: ['lab'],
     sentence: 'task.failed',
     params: { task, name: '<b>train</b>', reason: 'failed', exit_codes: [] },
-    text: ''
+    text: task === null ? '' : 'Task 41 (<b>train</b>) has failed: its command failed.'
   };
   return { ...anEvent(seq, 'notification.sent', task), at, data };
 }

@@ -253,7 +253,6 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         )
     )
     platform.world.latest_plan.asked = _as_it_is
-    platform.logs.intake.keep_bytes = 1000
     platform.logs.reading.look_every = platform.insight.feed.news.look_every = 0.02
     async with store.write() as tx:
         for level in (Priority.NORMAL, Priority.HIGH):

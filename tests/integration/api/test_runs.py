@@ -188,11 +188,12 @@ async def test_a_piece_that_does_not_follow_is_told_where_to_go_on(world, runnin
 
 
 async def test_of_a_log_the_service_keeps_the_end(world, running) -> None:
-    for begin in range(0, 5000, 100):
-        await send(world, running, b"x" * 99 + b"\n", f"offset={begin}")
-    chunk = await world.store.logs.read(running.run_id(1), 0, offset=0, limit=100_000, ended=True)
-    assert chunk.next == 5000
-    assert 1000 <= len(chunk.data) < 2000
+    world.platform.logs.intake.keep_bytes = 100_000
+    for begin in range(0, 500_000, 10_000):
+        await send(world, running, b"x" * 9999 + b"\n", f"offset={begin}")
+    chunk = await world.store.logs.read(running.run_id(1), 0, offset=0, limit=1_000_000, ended=True)
+    assert chunk.next == 500_000
+    assert 100_000 <= len(chunk.data) < 200_000
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import stat
 import subprocess
 import sys
@@ -131,22 +129,3 @@ def test_no_password_is_in_a_log_or_in_the_secrets_as_it_is(up: Up) -> None:
         assert made not in file.read_text()
     for file in (up.state / "logs").iterdir():
         assert up.password not in file.read_text()
-
-
-async def test_the_password_that_all_shared_in_earlier_versions_opens_nothing(fresh: Up) -> None:
-    fresh.start()
-    bobs = add(fresh, "bob")
-    fresh.send(signal.SIGINT)
-    secrets = fresh.state / "secrets"
-    (secrets / "admin_password").rename(secrets / "password")
-    shared = (secrets / "password").read_text().strip()
-    fresh.start()
-    assert "no longer good" in fresh.output
-    assert "hai admin user password" in fresh.output
-    assert "All users of this platform run as one Unix user" in fresh.output or os.geteuid() == 0
-    assert "--unix-users" in fresh.output
-    assert not (secrets / "password").exists()
-    for name in ("ann", "bob"):
-        assert await form(fresh, name, shared) == 403
-    assert await form(fresh, "ann", fresh.password) == 302
-    assert await form(fresh, "bob", bobs) == 302

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Any, Final, TypeVar
@@ -185,7 +185,7 @@ class Endpoint(HubHandler):
         place.charge_size(self._body.unannounced)
         try:
             if self._arriving is None:
-                await self._while_there(place.begin())
+                await self._while_there(place.begin)
             answer = await self._call(route)
             await self._send(route, answer)
         except StreamClosedError:
@@ -202,8 +202,8 @@ class Endpoint(HubHandler):
     head = post = put = delete = patch = options = other = get
 
     async def _call(self, route: Route) -> Answer:
-        call = route.call(self._ask(route, self._body.read(route) if self._arriving is None else self._arriving))
-        return await (self._while_there(call) if route.waits else call)
+        ask = self._ask(route, self._body.read(route) if self._arriving is None else self._arriving)
+        return await (self._while_there(lambda: route.call(ask)) if route.waits else route.call(ask))
 
     def _ask(self, route: Route, body: Any) -> Ask[Any, Any]:
         return Ask(
@@ -221,9 +221,14 @@ class Endpoint(HubHandler):
         if isinstance(self._who, Caller) and self._who.admin:
             await self._users.meet(await self.auth.users(names))
 
-    async def _while_there(self, work: Awaitable[_T]) -> _T:
+    async def _while_there(self, work: Callable[[], Awaitable[_T]]) -> _T:
         """Do the work, and cancel it when the client goes away."""
-        self._work = asyncio.ensure_future(Counted(work, self._effort))
+
+        async def counted() -> _T:
+            result: _T = await Counted(work(), self._effort)
+            return result
+
+        self._work = asyncio.ensure_future(counted())
         if self._gone:
             self._work.cancel()
         result: _T = await self._work
@@ -312,7 +317,7 @@ class Endpoint(HubHandler):
         sender = StreamSender(self, self._pass, self._effort, self._platform.world.clock, self._still_may)
         self._platform.prometheus.stream_opened()
         try:
-            await self._while_there(sender.send(stream))
+            await self._while_there(lambda: sender.send(stream))
         finally:
             self._platform.prometheus.stream_closed()
         await self.finish()
