@@ -29,7 +29,8 @@ const TECHNICAL = new Set([
   'role',
   'href',
   'style',
-  'pattern'
+  'pattern',
+  'around'
 ]);
 
 export const translated = {
@@ -56,7 +57,7 @@ export const translated = {
       node.callee.type === 'MemberExpression' &&
       node.callee.object.name === 'trans';
     function inside(node) {
-      for (let up = node.parent; up; up = up.parent) {
+      for (let [child, up] = [node, node.parent]; up; [child, up] = [up, up.parent]) {
         if (calls(up)) return true;
         if (up.type === 'JSXElement' && up.openingElement.name.name === 'code') return true;
         if (up.type === 'JSXAttribute')
@@ -74,8 +75,8 @@ export const translated = {
           (up.key === node || up.key.name === 'description' || TECHNICAL.has(up.key.name))
         )
           return true;
-        if (up.type === 'MemberExpression' || (up.type === 'BinaryExpression' && /[=<>]/.test(up.operator)))
-          return true;
+        if (up.type === 'MemberExpression' && up.property === child) return true;
+        if (up.type === 'BinaryExpression' && /[=<>]/.test(up.operator)) return true;
         if (up.type === 'SwitchCase' && up.test === node) return true;
         if (/Function|Program|ClassBody|Statement/.test(up.type)) return false;
       }

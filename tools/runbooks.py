@@ -7,6 +7,7 @@ folder of `lab_extension/runbooks` holds their translations into the language th
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Final
 
@@ -14,14 +15,6 @@ ROOT: Final = Path(__file__).parents[1]
 PAGES: Final = ROOT / "docs" / "runbooks"
 TRANSLATIONS: Final = ROOT / "lab_extension" / "runbooks"
 TARGET: Final = ROOT / "lab_extension" / "src" / "text" / "runbooks"
-
-_HEAD: Final = """/**
- * The runbooks by the names of their alerts, as Markdown.
- * Written by `make reference` from {}: change those, not this.
- */
-
-export const RUNBOOKS: Readonly<Record<string, string>> = {{
-"""
 
 
 def languages() -> dict[str, Path]:
@@ -35,20 +28,15 @@ def pages(folder: Path) -> list[Path]:
 
 
 def text(folder: Path) -> str:
-    """Return the file of Studio with the runbooks of a folder."""
-    head = _HEAD.format(folder.relative_to(ROOT).as_posix())
-    return head + ",\n".join(f"  {path.stem}: `{_escaped(path)}`" for path in pages(folder)) + "\n};\n"
-
-
-def _escaped(path: Path) -> str:
-    page = path.read_text(encoding="utf-8").strip()
-    return page.replace("\\", "\\\\").replace("`", "\\`").replace("${", "\\${")
+    """Return the file of Studio with the runbooks of a folder, as Markdown, by the names of their alerts."""
+    found = {path.stem: path.read_text(encoding="utf-8").strip() for path in pages(folder)}
+    return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
 
 
 def main() -> None:
     """Write the files."""
     for name, folder in languages().items():
-        (TARGET / f"{name}.ts").write_text(text(folder), encoding="utf-8")
+        (TARGET / f"{name}.json").write_text(text(folder), encoding="utf-8")
 
 
 if __name__ == "__main__":

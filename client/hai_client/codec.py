@@ -39,11 +39,7 @@ def _fields(kind: type[Any]) -> tuple[tuple[str, Any, bool], ...]:
 
 
 def decode(kind: type[T], value: Any) -> T:
-    """Make a `kind` out of decoded JSON.
-
-    Raises:
-        WrongShape: The value does not fit; the message names the place.
-    """
+    """Make a `kind` out of decoded JSON. Raises WrongShape: the value does not fit; the message names the place."""
     made: T = _decode(kind, value, kind.__name__)
     return made
 

@@ -58,10 +58,8 @@ class Transport:
     sleep: Callable[[float], None] = time.sleep
     #: Called before each wait with the reason, and the seconds that the call has waited already.
     waiting: Callable[[Unavailable, float], None] | None = None
-    #: Whether requests to other machines may go through a proxy of the environment (http_proxy).
-    proxies: bool = True
-    #: The language that answers shall be in, as `Accept-Language` names it; empty: any.
-    language: str = ""
+    proxies: bool = True  #: Whether requests to other machines may go through a proxy of the environment (http_proxy).
+    language: str = ""  #: The language that answers shall be in, as `Accept-Language` names it; empty: any.
     _opener: urllib.request.OpenerDirector = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -213,8 +211,9 @@ class Transport:
         try:
             return json.loads(content)
         except ValueError:
-            message = f"{self.base} answered with something else than JSON; is the address right?"
-            raise Unavailable(message, status=200) from None
+            raise Unavailable(
+                f"{self.base} answered with something else than JSON; is the address right?", status=200
+            ) from None
 
     def _problem(self, error: urllib.error.HTTPError) -> HaiError:
         status = error.code

@@ -50,8 +50,7 @@ class HubPassword:
 
     name: str
     password: str = field(repr=False)
-    #: A warning for the admin who adds users, about how this platform is set up.
-    warning: str | None = None
+    warning: str | None = None  #: A warning for the admin who adds users, about how this platform is set up.
 
 
 class Hub:

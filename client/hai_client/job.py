@@ -51,17 +51,12 @@ AGREE_S, AGREE_PART = 60.0, 0.5
 class Notice:
     """A notice: this task must leave its nodes."""
 
-    #: `suspend` (it will be resumed) or `stop`.
-    kind: Literal["suspend", "stop"]
-    #: A name for the reason, for example `turn_over` or `preempted`.
-    reason: str
-    #: The reason as a sentence.
-    message: str
-    #: The task that the nodes are freed for, if any.
-    beneficiary: int | None
+    kind: Literal["suspend", "stop"]  #: `suspend` (it will be resumed) or `stop`.
+    reason: str  #: A name for the reason, for example `turn_over` or `preempted`.
+    message: str  #: The reason as a sentence.
+    beneficiary: int | None  #: The task that the nodes are freed for, if any.
     at: datetime
-    #: The platform ends what is left of the job at this time.
-    deadline: datetime
+    deadline: datetime  #: The platform ends what is left of the job at this time.
 
     @property
     def seconds_left(self) -> float:

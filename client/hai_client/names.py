@@ -52,11 +52,7 @@ def spelled(text: str) -> str:
 
 
 def check_name(text: str) -> str:
-    """Return the name, as it is kept, if a task may be called that.
-
-    Raises:
-        Invalid: The text is not a valid name.
-    """
+    """Return the name, as it is kept, if a task may be called that. Raises Invalid: the text is not a valid name."""
     name = spelled(text)
     if not fits(name):
         raise Invalid(
@@ -121,11 +117,7 @@ def _first_words(code: str) -> str:
 
 
 def parse_priority(text: str) -> str:
-    """Read a priority: a level in any case, `AUTO`, or the level's number.
-
-    Raises:
-        Invalid: There is no such level.
-    """
+    """Read a priority: a level in any case, `AUTO`, or the level's number. Raises Invalid: there is no such level."""
     word = text.strip().upper().replace("-", "_")
     if word == AUTO or word in PRIORITIES:
         return word

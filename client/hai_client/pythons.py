@@ -31,9 +31,7 @@ def programs(folder: str) -> str:
 def activated(env: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that `activate` sets beside PATH; conda's scripts in `etc/conda/activate.d` are not run."""
     folder = chosen(env)
-    if folder is None or "CONDA_PREFIX" in env:
-        return {}
-    return {"VIRTUAL_ENV": folder}
+    return {} if folder is None or "CONDA_PREFIX" in env else {"VIRTUAL_ENV": folder}
 
 
 def doubt(env: Mapping[str, str]) -> str | None:

@@ -31,18 +31,14 @@ _TOKEN = re.compile(r"[\x21-\x7e]+")
 class Settings:
     """The address of a Hub and the token to use there."""
 
-    #: The Hub's address, without a slash at the end.
-    url: str
-    #: Never shown in a repr, an error or a log.
-    token: str | None = field(default=None, repr=False)
-    #: The user that the token belongs to, if known.
-    user: str | None = None
+    url: str  #: The Hub's address, without a slash at the end.
+    token: str | None = field(default=None, repr=False)  #: Never shown in a repr, an error or a log.
+    user: str | None = None  #: The user that the token belongs to, if known.
     #: Where the token came from: `argument`, the name of an environment variable, or the path of the file.
     source: str | None = None
     #: The folder of all environments of haienv, where the platform runs on this machine: `haienv` finds it in the file.
     haienv_root: str | None = None
-    #: The folder of the platform's files, where `hai up` has written the login.
-    state_dir: str | None = None
+    state_dir: str | None = None  #: The folder of the platform's files, where `hai up` has written the login.
 
     @property
     def api_url(self) -> str:

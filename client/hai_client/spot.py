@@ -198,11 +198,7 @@ class SpotLauncher:
 
 
 def free_port(wanted: int) -> int:
-    """Return the wanted port, or any free port for 0.
-
-    Raises:
-        OSError: The wanted port is in use.
-    """
+    """Return the wanted port, or any free port for 0. Raises OSError: the wanted port is in use."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("", wanted))

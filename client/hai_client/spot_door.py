@@ -30,14 +30,11 @@ class DoorRefused(Exception):
 class DoorAnswer:
     """The Hub's answer to a knock."""
 
-    #: Id of the start of the server that the Hub expects; None: none yet, knock again.
-    generation: str | None = None
-    #: The command to run; empty: leave the server running.
-    command: tuple[str, ...] = ()
+    generation: str | None = None  #: Id of the start of the server that the Hub expects; None: none yet, knock again.
+    command: tuple[str, ...] = ()  #: The command to run; empty: leave the server running.
     #: The variables of the command, secrets among them.
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    #: When to knock again, seconds.
-    retry_s: float = 1.0
+    retry_s: float = 1.0  #: When to knock again, seconds.
 
 
 class Door:

@@ -27,8 +27,7 @@ class Message:
 
     event: str
     data: str
-    #: Where reading on would begin: the id of this message or the latest before it.
-    id: str | None
+    id: str | None  #: Where reading on would begin: the id of this message or the latest before it.
 
 
 def messages(lines: Iterable[bytes]) -> Iterator[Message]:

@@ -200,8 +200,7 @@ class HeedsWaiting:
     It uses what tornado documents for `HTTPServerConnectionDelegate` and knows nothing else of tornado.
     """
 
-    #: Logger for the warning that connections were closed.
-    waiting_log: logging.Logger = logging.getLogger(__name__)
+    waiting_log: logging.Logger = logging.getLogger(__name__)  #: Logger for the warning that connections were closed.
     _seen: set[object] | None = None
 
     def start_request(self, server_conn: Any, request_conn: Any) -> Any:

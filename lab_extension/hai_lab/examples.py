@@ -43,17 +43,11 @@ def shipped() -> Path | None:
 
 @dataclass(frozen=True)
 class Examples:
-    """The examples of a user.
+    """The examples of a user."""
 
-    Attributes:
-        home: The user's home, as far as JupyterLab shows it.
-        root: The folder that JupyterLab shows.
-        source: Where the files come from; None: there are none.
-    """
-
-    home: Path
-    root: Path
-    source: Path | None
+    home: Path  #: The user's home, as far as JupyterLab shows it.
+    root: Path  #: The folder that JupyterLab shows.
+    source: Path | None  #: Where the files come from; None: there are none.
 
     @classmethod
     def of(cls, root: Path) -> Examples:

@@ -28,15 +28,10 @@ FOR_EVER: Final[Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Lifetime:
-    """The address of the culler, and the name of this server.
+    """The address of the culler, and the name of this server."""
 
-    Attributes:
-        url: Address of the service without a slash at the end; empty: nothing ends this server.
-        server: The server's name at the Hub; empty for the user's default one.
-    """
-
-    url: str = ""
-    server: str = ""
+    url: str = ""  #: Address of the service without a slash at the end; empty: nothing ends this server.
+    server: str = ""  #: The server's name at the Hub; empty for the user's default one.
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Lifetime:

@@ -30,17 +30,11 @@ TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 
 @dataclass(frozen=True)
 class PlatformClient:
-    """The address of the platform, the user's token, and the client that sends requests.
+    """The address of the platform, the user's token, and the client that sends requests."""
 
-    Attributes:
-        api_url: Base of the REST interface without a slash at the end; empty: not under HAI.
-        token: The user's token. It is never shown.
-        client: Connections to the platform.
-    """
-
-    api_url: str
-    token: str = field(repr=False)
-    client: httpx.AsyncClient = field(repr=False)
+    api_url: str  #: Base of the REST interface without a slash at the end; empty: not under HAI.
+    token: str = field(repr=False)  #: The user's token. It is never shown.
+    client: httpx.AsyncClient = field(repr=False)  #: Connections to the platform.
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> PlatformClient:

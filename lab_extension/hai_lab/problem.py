@@ -7,19 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Problem(Exception):
-    """An answer that is an error.
+    """An answer that is an error."""
 
-    Attributes:
-        status: The HTTP status.
-        code: The machine-readable word.
-        title: What kind of error it is.
-        detail: One sentence: what is wrong and what to do.
-    """
-
-    status: int
-    code: str
-    title: str
-    detail: str
+    status: int  #: The HTTP status.
+    code: str  #: The machine-readable word.
+    title: str  #: What kind of error it is.
+    detail: str  #: One sentence: what is wrong and what to do.
 
     def document(self) -> dict[str, object]:
         """Return the body, in the form of the platform's own errors."""

@@ -26,15 +26,10 @@ _SHOWN = ("kind", "reason", "message", "at", "deadline")
 
 @dataclass(frozen=True)
 class Spot:
-    """The spot container that this server runs in.
+    """The spot container that this server runs in."""
 
-    Attributes:
-        folder: What it shares with its launcher; None: this server is no spot container.
-        task_id: The task that it is; 0 outside of one.
-    """
-
-    folder: Path | None
-    task_id: int = 0
+    folder: Path | None  #: What it shares with its launcher; None: this server is no spot container.
+    task_id: int = 0  #: The task that it is; 0 outside of one.
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Spot:
@@ -65,11 +60,7 @@ class Spot:
         }
 
     def leave(self) -> None:
-        """Let the launcher end this server now.
-
-        Raises:
-            Problem: There is no notice, or the file cannot be written.
-        """
+        """Let the launcher end this server now. Raises Problem: there is no notice, or the file cannot be written."""
         if self.folder is None or self.notice() is None:
             raise Problem(
                 409,

@@ -29,8 +29,8 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
-from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.world import RankLocations
 from hai_scheduler.service.tasks.submission import Submission
 from kit.memory.clock import VirtualClock
 from kit.stores import ScratchStore

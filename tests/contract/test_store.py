@@ -11,11 +11,10 @@ import pytest
 from contract.store_kit import MINUTE, add, full_task, get, like_default, names, save
 from hai_scheduler.core.model.code import CodeSnapshot
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank
-from hai_scheduler.core.model.task import Retry, TaskSpec, TaskState
+from hai_scheduler.core.model.task import RanksPerNode, Retry, TaskSpec, TaskState
 from hai_scheduler.ports.errors import Absent, WriteConflict
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.store.store import Store

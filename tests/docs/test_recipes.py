@@ -35,7 +35,6 @@ def test_a_file_that_a_recipe_names_is_there(path: str) -> None:
         ("hai_scheduler/store/tables.py", "SPECS ="),
         ("hai_scheduler/store/rows.py", "SPEC:"),
         ("hai_scheduler/store/small_tables.py", "FACTS:"),
-        ("hai_scheduler/store/small_tables.py", "class SmallTablePart"),
         ("hai_scheduler/store/transaction.py", "class Tx"),
         ("hai_scheduler/store/parts/nodes.py", "def put_mark"),
         ("hai_scheduler/service/tasks/submission.py", "class Submission"),

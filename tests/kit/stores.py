@@ -22,8 +22,8 @@ from sqlalchemy import Connection, CursorResult, Engine, Executable, QueuePool, 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.store.engine import OPTIONS, prepare_sqlite
-from hai_scheduler.store.first_tables import make_tables
 from hai_scheduler.store.one_trip import open_file
+from hai_scheduler.store.revision import make_tables
 from hai_scheduler.store.store import Store
 from hai_scheduler.store.tables import DATABASE
 

@@ -10,9 +10,8 @@ from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
-from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.shared.world import World
+from hai_scheduler.service.shared.world import RankLocations, World
 from kit.memory.cluster import MemoryCluster
 from kit.stores import ScratchStore
 

@@ -22,7 +22,7 @@ from unittest.mock import patch
 
 from bench.figures import Report, percentile, say
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.api.handlers import explaining, tasks
+from hai_scheduler.api.handlers import tasks
 from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import TaskQuery
@@ -295,7 +295,7 @@ async def _reads(report: Report, topic: str, bench: Bench, *, profile: bool) -> 
     async def explain() -> None:
         last = (await platform.insight.task_lists.page(owner, TaskFilter(), cursor=None, limit=1)).items[0]
         ask = Ask(platform=platform, who=owner, path={"task": str(last.task.id)}, query=None, body=None, headers={})
-        (await explaining.explain(ask)).model_dump_json()
+        (await tasks.explain(ask)).model_dump_json()
 
     for name, call in (
         ("GET /cluster", cluster),

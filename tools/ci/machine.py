@@ -38,15 +38,10 @@ def cluster() -> Path | None:
 
 @dataclass(frozen=True)
 class Thing:
-    """Something that a machine has or lacks.
+    """Something that a machine has or lacks."""
 
-    Attributes:
-        there: Whether it is there, asked when it is needed.
-        lacks: What is said where it is not, with the remedy.
-    """
-
-    there: Callable[[], object]
-    lacks: str
+    there: Callable[[], object]  #: Whether it is there, asked when it is needed.
+    lacks: str  #: What is said where it is not, with the remedy.
 
 
 def _postgresql() -> bool:

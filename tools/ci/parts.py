@@ -22,26 +22,17 @@ SKIPPED = 77
 
 @dataclass(frozen=True)
 class Part:
-    """One line of the table.
+    """One line of the table."""
 
-    Attributes:
-        name: Its file of output is `NAME.log`, if it goes on beside others.
-        command: The words of its command.
-        after: Parts that have ended before it begins. It does not begin if one of them has failed.
-        beside: Whether its output goes to a file, which is shown when it has ended. What a part writes that is not
-            beside others is seen at once.
-        needs: Things of the machine (`machine.THINGS`) without which it is skipped.
-        uses: Things without which it leaves tests out by itself.
-        nice: How far it gives way to what runs at the same time.
-    """
-
-    name: str
-    command: Sequence[str]
-    after: Sequence[str] = ()
+    name: str  #: Its file of output is `NAME.log`, if it goes on beside others.
+    command: Sequence[str]  #: The words of its command.
+    after: Sequence[str] = ()  #: Parts that have ended before it begins. It does not begin if one of them has failed.
+    #: Whether its output goes to a file, which is shown when it has ended. What a part writes that is not beside others
+    #: is seen at once.
     beside: bool = False
-    needs: Sequence[str] = ()
-    uses: Sequence[str] = ()
-    nice: int = 0
+    needs: Sequence[str] = ()  #: Things of the machine (`machine.THINGS`) without which it is skipped.
+    uses: Sequence[str] = ()  #: Things without which it leaves tests out by itself.
+    nice: int = 0  #: How far it gives way to what runs at the same time.
 
 
 @dataclass

@@ -11,14 +11,11 @@ class Orphan:
     """An orphaned run: it belongs to no task, because the database was restored or replaced."""
 
     run: str
-    #: Database and epoch that decided the run; None where they are unknown.
-    origin: str | None = None
+    origin: str | None = None  #: Database and epoch that decided the run; None where they are unknown.
     user: str | None = None
-    #: The nodes that the run holds.
-    nodes: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()  #: The nodes that the run holds.
     live: bool
-    #: Whether an admin has asked for its end.
-    ending: bool = False
+    ending: bool = False  #: Whether an admin has asked for its end.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
@@ -12,7 +11,7 @@ from hai_client.cli import verbs
 from hai_client.cli.shared.complaints import complain, forget_stdout
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Output
-from hai_client.cli.shared.parser import Command, build
+from hai_client.cli.shared.parser import Command, build, meant
 from hai_client.errors import HaiError, Invalid
 from hai_client.masking import masked
 
@@ -73,11 +72,11 @@ def _dispatch(argv: list[str], ctx: Context) -> int:
     if command is None:
         return _elsewhere(name, words)
     if command.raw is not None:
-        return command.raw(words, ctx)
+        return command.raw(words, ctx) or 0
     args = build(command).parse_args(words)
     ctx.json = getattr(args, "json", ctx.json)
     ctx.url = getattr(args, "url", ctx.url)
-    return command.run(args, ctx)
+    return command.run(args, ctx) or 0
 
 
 def _leading_options(argv: list[str], ctx: Context) -> list[str]:
@@ -129,6 +128,4 @@ def _elsewhere(name: str, words: Sequence[str]) -> int:
         return plugins.run(name, words)
     if name.startswith("-"):
         raise Invalid(f"{name}: not an option before the verb; `hai --help` shows the verbs")
-    near = difflib.get_close_matches(name, list(verbs.BY_NAME), n=1)
-    hint = f"did you mean `hai {near[0]}`? " if near else ""
-    raise Invalid(f"verb: {name!r} is unknown; {hint}`hai --help` lists all")
+    raise Invalid(f"verb: {name!r} is unknown; {meant(name, verbs.BY_NAME, '`hai {}`')}`hai --help` lists all")

@@ -9,7 +9,7 @@ from hai_client import constants
 from hai_client.backports import dataclass
 from hai_client.cli import verbs
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.parser import Command, build
+from hai_client.cli.shared.parser import Command, build, option
 
 #: The kind of a word, by its name in the help.
 _KINDS = {
@@ -30,13 +30,10 @@ class Level:
     path: str
     verbs: tuple[str, ...]
     options: tuple[str, ...]
-    #: Options that take a value, and the kind or the words of it.
-    values: tuple[tuple[str, str], ...]
+    values: tuple[tuple[str, str], ...]  #: Options that take a value, and the kind or the words of it.
     kind: str
-    #: The kind of word after the first one.
-    second: str = ""
-    #: Options of one letter by their long form.
-    shorts: tuple[tuple[str, str], ...] = ()
+    second: str = ""  #: The kind of word after the first one.
+    shorts: tuple[tuple[str, str], ...] = ()  #: Options of one letter by their long form.
 
 
 def levels() -> Iterator[Level]:
@@ -226,10 +223,10 @@ def _fish_parts(level: Level) -> Iterator[str]:
         summary = verbs.BY_NAME[name].summary.replace("'", "") if not level.path else ""
         yield f"-a {name}" + (f" -d '{summary}'" if summary else "")
     values, shorts = dict(level.values), dict(level.shorts)
-    for option in level.options:
-        kind = values.get(option)
-        short = f"-s {shorts[option][1]} " if option in shorts else ""
-        yield f"{short}-l {option[2:]}" + ("" if kind is None else f" -x -a '{_fish_words(kind)}'" if kind else " -x")
+    for name in level.options:
+        kind = values.get(name)
+        short = f"-s {shorts[name][1]} " if name in shorts else ""
+        yield f"{short}-l {name[2:]}" + ("" if kind is None else f" -x -a '{_fish_words(kind)}'" if kind else " -x")
     for kind in (level.kind, level.second):
         if kind and kind not in ("files", "commands"):
             yield f"-a '{_fish_words(kind)}'"
@@ -247,16 +244,13 @@ SHELLS = {"bash": bash, "zsh": zsh, "fish": fish}
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=tuple(SHELLS), help="name of the shell")
+    option(parser, "shell", "name of the shell", choices=tuple(SHELLS))
 
 
-def _completion(args: argparse.Namespace, ctx: Context) -> int:
+def _completion(args: argparse.Namespace, ctx: Context) -> None:
     script = SHELLS[args.shell]()
-    if ctx.json:
-        ctx.out.json({"shell": args.shell, "script": script})
-    else:
+    if not ctx.answered({"shell": args.shell, "script": script}):
         ctx.out.stdout.write(script)
-    return 0
 
 
 COMMANDS = {

@@ -46,9 +46,7 @@ def main(arguments: list[str]) -> int:
     keeper = os.getpid()
     # Before the supervisor's imports: the keeper stays small.
     supervisor = os.fork()
-    if supervisor == 0:
-        return _supervise(folder, keeper)
-    return _keep(supervisor)
+    return _supervise(folder, keeper) if supervisor == 0 else _keep(supervisor)
 
 
 def _supervise(folder: str, keeper: int) -> int:

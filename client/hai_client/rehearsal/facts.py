@@ -17,10 +17,8 @@ SENT = {"sigterm": "TERM", "slurm": "USR1"}
 class SeenCheckpoint:
     """A checkpoint that the job reported (`told`: job.saved), or whose file was observed (`seen`)."""
 
-    #: Seconds after the notice; negative before it.
-    at_s: float
-    #: `told` or `seen`.
-    source: str
+    at_s: float  #: Seconds after the notice; negative before it.
+    source: str  #: `told` or `seen`.
     path: str | None = None
     step: int | None = None
 
@@ -29,31 +27,20 @@ class SeenCheckpoint:
 class First:
     """The run that is interrupted. Seconds count from the notice, unless stated otherwise."""
 
-    #: Whether the run still ran when the notice was due, and so got it.
-    told: bool
-    #: Seconds from its start to the notice, or to its end where that came first.
-    before_s: float
+    told: bool  #: Whether the run still ran when the notice was due, and so got it.
+    before_s: float  #: Seconds from its start to the notice, or to its end where that came first.
     exit_code: int | None = None
-    #: Seconds from the notice to its end.
-    leave_s: float = 0.0
-    #: Whether it was ended by force: at the deadline, or at once (profile `kill`).
-    ended: bool = False
-    #: Whether it called `job.should_suspend`.
-    polls: bool = False
-    #: Whether it caught the signal; None: it got no signal.
-    caught: bool | None = None
+    leave_s: float = 0.0  #: Seconds from the notice to its end.
+    ended: bool = False  #: Whether it was ended by force: at the deadline, or at once (profile `kill`).
+    polls: bool = False  #: Whether it called `job.should_suspend`.
+    caught: bool | None = None  #: Whether it caught the signal; None: it got no signal.
     #: Names of the signals (without SIG) for which its workers had handlers at the notice.
     handlers: Sequence[str] = ()
-    #: Whether it reported that it was done (`job.suspended`, `scontrol requeue`).
-    said_done: bool = False
-    #: The newest checkpoint before the notice.
-    last: SeenCheckpoint | None = None
-    #: The newest checkpoint after the notice.
-    saved: SeenCheckpoint | None = None
-    #: A file that was open for writing at the end of the run: it may be torn.
-    cut: str | None = None
-    #: The text that it stored (`job.set_state`).
-    state: str | None = None
+    said_done: bool = False  #: Whether it reported that it was done (`job.suspended`, `scontrol requeue`).
+    last: SeenCheckpoint | None = None  #: The newest checkpoint before the notice.
+    saved: SeenCheckpoint | None = None  #: The newest checkpoint after the notice.
+    cut: str | None = None  #: A file that was open for writing at the end of the run: it may be torn.
+    state: str | None = None  #: The text that it stored (`job.set_state`).
     trouble: str = ""
 
 
@@ -62,15 +49,11 @@ class Second:
     """The run that resumes."""
 
     seconds: float
-    #: None: the rehearsal ended it after it had seen enough.
-    exit_code: int | None
-    #: How it is known what it resumed from: `told`, `read`, `state`; None: it is not known.
-    how: str | None = None
-    #: The checkpoint from which it resumed.
-    path: str | None = None
+    exit_code: int | None  #: None: the rehearsal ended it after it had seen enough.
+    how: str | None = None  #: How it is known what it resumed from: `told`, `read`, `state`; None: it is not known.
+    path: str | None = None  #: The checkpoint from which it resumed.
     step: int | None = None
-    #: Seconds from its start until it resumed.
-    after_s: float | None = None
+    after_s: float | None = None  #: Seconds from its start until it resumed.
 
 
 @dataclass(frozen=True)
@@ -82,8 +65,7 @@ class RehearsalFacts:
     grace_s: float
     first: First
     second: Second | None = None
-    #: Sentences on what could not be observed.
-    notes: Sequence[str] = field(default=())
+    notes: Sequence[str] = field(default=())  #: Sentences on what could not be observed.
 
     @property
     def left(self) -> str | None:

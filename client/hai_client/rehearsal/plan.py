@@ -18,30 +18,22 @@ class RehearsalPlan:
     """A rehearsal. Lengths of time are seconds."""
 
     command: Sequence[str]
-    #: Absolute path of the folder to start in.
-    cwd: str
-    #: `HAI_CHECKPOINT_DIR`: the same for both runs.
-    checkpoints: Path
+    cwd: str  #: Absolute path of the folder to start in.
+    checkpoints: Path  #: `HAI_CHECKPOINT_DIR`: the same for both runs.
     profile: str
-    #: From the command's start to the notice; with `when`, from the line with that text.
-    after_s: float
-    #: From the notice to the deadline.
-    grace_s: float
+    after_s: float  #: From the command's start to the notice; with `when`, from the line with that text.
+    grace_s: float  #: From the notice to the deadline.
     #: The first run gets the notice after it has printed a line with this text; None: it does not matter.
     when: str | None = None
     #: Time limit of the second run, seconds; None: until it is known where it resumed from, up to a limit.
     then_s: float | None = None
-    #: Absolute paths of files and folders whose changes also count as checkpoints.
-    watch: Sequence[str] = ()
-    #: The signal without SIG; None: the profile's signal.
-    signal: str | None = None
+    watch: Sequence[str] = ()  #: Absolute paths of files and folders whose changes also count as checkpoints.
+    signal: str | None = None  #: The signal without SIG; None: the profile's signal.
     signal_before_s: float | None = None
-    #: The value of `job.state` in the first run.
-    state: str | None = None
+    state: str | None = None  #: The value of `job.state` in the first run.
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     gpus: int = 0
-    #: A free port, for `MASTER_PORT`.
-    port: int = 29500
+    port: int = 29500  #: A free port, for `MASTER_PORT`.
 
 
 def free_port() -> int:

@@ -19,12 +19,9 @@ class GitFacts(NamedTuple):
 
     #: Paths below the folder: files that are tracked, or neither tracked nor ignored. None: git could not say.
     files: set[str] | None
-    #: Folders among them that are repositories of their own, which git does not look into.
-    repositories: set[str]
-    #: The commit that is checked out; None: there is none.
-    commit: str | None
-    #: Whether a file of the folder is not as in the commit.
-    dirty: bool
+    repositories: set[str]  #: Folders among them that are repositories of their own, which git does not look into.
+    commit: str | None  #: The commit that is checked out; None: there is none.
+    dirty: bool  #: Whether a file of the folder is not as in the commit.
 
 
 class GitQuestions:

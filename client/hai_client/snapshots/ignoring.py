@@ -32,15 +32,11 @@ _SPECIAL = re.compile(r"[*?\[\\]")
 class Rule(NamedTuple):
     """One line of a file of rules."""
 
-    #: Whether it leaves files out; else it takes them back.
-    leaves_out: bool
-    #: Whether it is for folders alone.
-    folders_only: bool
-    #: Whether it is for the path from the folder of the rules; else it is for the last name.
-    anchored: bool
+    leaves_out: bool  #: Whether it leaves files out; else it takes them back.
+    folders_only: bool  #: Whether it is for folders alone.
+    anchored: bool  #: Whether it is for the path from the folder of the rules; else it is for the last name.
     pattern: Pattern[str]
-    #: The name that it is for, if it has no wildcard and no folder.
-    name: str | None
+    name: str | None  #: The name that it is for, if it has no wildcard and no folder.
 
 
 class IgnoreRules:

@@ -41,14 +41,10 @@ class BadManifest(ValueError):
 class Entry(NamedTuple):
     """One file or symbolic link of a snapshot."""
 
-    #: Relative to the folder, with `/` between names.
-    path: str
-    #: `FILE`, `PROGRAM` or `LINK`.
-    kind: str
-    #: Bytes of the content; 0 for a link.
-    size: int
-    #: The SHA-256 of the content, or the target of a link.
-    what: str
+    path: str  #: Relative to the folder, with `/` between names.
+    kind: str  #: `FILE`, `PROGRAM` or `LINK`.
+    size: int  #: Bytes of the content; 0 for a link.
+    what: str  #: The SHA-256 of the content, or the target of a link.
 
 
 class Manifest(NamedTuple):

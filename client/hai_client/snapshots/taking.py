@@ -45,8 +45,7 @@ class Most(NamedTuple):
 
     files: int
     size: int
-    #: Bytes of a single file.
-    file_size: int
+    file_size: int  #: Bytes of a single file.
 
 
 class Taken(NamedTuple):
@@ -54,17 +53,13 @@ class Taken(NamedTuple):
 
     digest: str
     files: int
-    #: Bytes of all files.
-    size: int
-    #: How many contents were sent, and in how many bytes.
-    sent: int
+    size: int  #: Bytes of all files.
+    sent: int  #: How many contents were sent, and in how many bytes.
     sent_size: int
     skipped: Sequence[Skipped]
     notes: Sequence[str]
-    #: The commit of git that was checked out; None: there is none.
-    commit: str | None
-    #: Whether a file was not as in that commit.
-    dirty: bool
+    commit: str | None  #: The commit of git that was checked out; None: there is none.
+    dirty: bool  #: Whether a file was not as in that commit.
 
 
 class _Changed(Exception):

@@ -27,8 +27,7 @@ class TakenFile(NamedTuple):
 
     path: str
     kind: str
-    #: The target of a link; empty for a file.
-    target: str
+    target: str  #: The target of a link; empty for a file.
     #: Time of the last change of the content and of the file, size, number and device: what tells one state of a file
     #: from another.
     stamp: tuple[int, int, int, int, int]
@@ -39,10 +38,8 @@ class Skipped(NamedTuple):
     """A folder or file that rules leave out."""
 
     path: str
-    #: Bytes in it, at least.
-    size: int
-    #: Whether all of it was counted.
-    whole: bool
+    size: int  #: Bytes in it, at least.
+    whole: bool  #: Whether all of it was counted.
 
 
 class Walk(NamedTuple):
@@ -50,8 +47,7 @@ class Walk(NamedTuple):
 
     found: list[TakenFile]
     skipped: list[Skipped]
-    #: Sentences about what is left out, although no rule says so.
-    notes: list[str]
+    notes: list[str]  #: Sentences about what is left out, although no rule says so.
 
 
 class WalkLimits(NamedTuple):

@@ -22,17 +22,13 @@ class WhatIf:
     #: One of PRIORITY, NODES, GPUS, LIMIT.
     kind: str
     sentence: str
-    #: The level to ask for; with LIMIT, the level of the row.
-    priority: str | None = None
+    priority: str | None = None  #: The level to ask for; with LIMIT, the level of the row.
     nodes: int | None = None
     gpus: int | None = None
-    #: The limit that the row of `subject` would need.
-    limit: int | None = None
+    limit: int | None = None  #: The limit that the row of `subject` would need.
     subject: str | None = None
-    #: Whether the task would start at once; else it would start when nodes have been freed for it.
-    starts_now: bool
-    #: The latest time at which the nodes would be free; None: not known.
-    starts_by: datetime | None = None
+    starts_now: bool  #: Whether the task would start at once; else it would start when nodes have been freed for it.
+    starts_by: datetime | None = None  #: The latest time at which the nodes would be free; None: not known.
     #: The tasks that would be told to leave for it; names of other users' tasks are left out.
     suspends: tuple[Holder, ...]
 
@@ -45,11 +41,9 @@ class GroupShare:
     node_group: str
     #: The user's part of the decayed use of all of them, 0 to 1; None: none of them has used the group lately.
     given: float | None = None
-    #: The user's weight, and the sum of the weights of all of them.
-    weight: float
+    weight: float  #: The user's weight, and the sum of the weights of all of them.
     weights: float
-    #: The part that the weights give to the user, 0 to 1.
-    entitled: float
+    entitled: float  #: The part that the weights give to the user, 0 to 1.
     #: Users who have had less for their weight: of tasks of equal priority and level, theirs go first.
     users_before: int
     sentence: str
@@ -66,10 +60,8 @@ class Explanation:
     verdict: Verdict | None = None
     #: How many waiting tasks of its group go before it; None for a task that does not wait, or is held.
     ahead: int | None = None
-    #: Changes that would let the task start.
-    what_if: tuple[WhatIf, ...]
-    #: Null for a task that does not wait for a turn.
-    share: GroupShare | None = None
+    what_if: tuple[WhatIf, ...]  #: Changes that would let the task start.
+    share: GroupShare | None = None  #: Null for a task that does not wait for a turn.
     #: Why the task counts as LOW (Q7): a sentence for each budget of its user's groups that is used up.
     budgets: tuple[str, ...] = ()
 
@@ -80,10 +72,8 @@ class Decision:
 
     seq: int
     at: datetime
-    #: `task.verdict`, `task.state`, `run.notice`, `task.priority`, `task.held`, `task.order`, `task.alarm`.
-    kind: str
-    #: Who has decided: `scheduler`, or the name of a user.
-    actor: str
+    kind: str  #: `task.verdict`, `task.state`, `run.notice`, `task.priority`, `task.held`, `task.order`, `task.alarm`.
+    actor: str  #: Who has decided: `scheduler`, or the name of a user.
     sentence: str
     data: dict[str, Any]
 
@@ -100,18 +90,14 @@ class ForecastCost:
     """A task that would be told to leave, and the work that this would cost it."""
 
     task_id: int
-    #: Empty for other users' tasks.
-    name: str
+    name: str  #: Empty for other users' tasks.
     user: str
     priority: str
     nodes: int
     gpus: int | None = None
-    #: When the task would be told to leave.
-    at: datetime
-    #: Node-seconds since its latest checkpoint: lost unless the task saves when it is told.
-    unsaved_s: float
-    #: Node-seconds that a suspension and the start after it cost the task, by its earlier ones.
-    switch_s: float
+    at: datetime  #: When the task would be told to leave.
+    unsaved_s: float  #: Node-seconds since its latest checkpoint: lost unless the task saves when it is told.
+    switch_s: float  #: Node-seconds that a suspension and the start after it cost the task, by its earlier ones.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,37 +106,28 @@ class ForecastAssumption:
 
     name: str
     sentence: str
-    #: Number of tasks that it concerns, by the source of what is known about them.
-    tasks: dict[str, int]
+    tasks: dict[str, int]  #: Number of tasks that it concerns, by the source of what is known about them.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """When a task would start under stated assumptions."""
 
-    #: The id of the task; None for a task that is not submitted.
-    task_id: int | None = None
+    task_id: int | None = None  #: The id of the task; None for a task that is not submitted.
     #: beyond_computed: the time for one forecast was over first. never: nothing that is foreseen would let it start.
     #: One of now, later, beyond_horizon, beyond_computed, never, running.
     outcome: str
     sentence: str
-    #: When the forecast was made.
-    at: datetime
+    at: datetime  #: When the forecast was made.
     starts_at: datetime | None = None
-    #: Seconds from `at` to `starts_at`.
-    starts_in_s: float | None = None
-    #: The nodes that the task would get, in rank order.
-    nodes: tuple[str, ...]
+    starts_in_s: float | None = None  #: Seconds from `at` to `starts_at`.
+    nodes: tuple[str, ...]  #: The nodes that the task would get, in rank order.
     #: Indices of the GPUs that it would get on each of these nodes; empty: whole nodes.
     gpus: tuple[tuple[int, ...], ...]
     suspends: tuple[ForecastCost, ...]
-    #: What the suspended tasks would lose together, in node-seconds.
-    cost_s: float
-    #: Why the task waits now, with its place in the queue.
-    verdict: Verdict | None = None
+    cost_s: float  #: What the suspended tasks would lose together, in node-seconds.
+    verdict: Verdict | None = None  #: Why the task waits now, with its place in the queue.
     assumptions: tuple[ForecastAssumption, ...]
     horizon_s: float
-    #: Up to which time the forecast was computed.
-    computed_until: datetime
-    #: Number of plans that were made.
-    plans: int
+    computed_until: datetime  #: Up to which time the forecast was computed.
+    plans: int  #: Number of plans that were made.

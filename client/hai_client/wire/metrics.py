@@ -17,19 +17,14 @@ from hai_client.wire.schema import TaskProgress
 class TaskUse:
     """What the ranks of a task use together, at their newest points; None: not measured."""
 
-    #: Processor cores.
-    cpu: float | None = None
-    #: Bytes of memory.
-    memory: float | None = None
-    #: Bytes a second, of disks and of networks.
-    disk_read: float | None = None
+    cpu: float | None = None  #: Processor cores.
+    memory: float | None = None  #: Bytes of memory.
+    disk_read: float | None = None  #: Bytes a second, of disks and of networks.
     disk_written: float | None = None
     net_received: float | None = None
     net_sent: float | None = None
-    #: The mean of all GPUs, %.
-    gpu_use: float | None = None
-    #: Bytes of memory, and watts, of all GPUs.
-    gpu_memory: float | None = None
+    gpu_use: float | None = None  #: The mean of all GPUs, %.
+    gpu_memory: float | None = None  #: Bytes of memory, and watts, of all GPUs.
     gpu_power: float | None = None
 
 
@@ -39,23 +34,18 @@ class HolderUse:
 
     task_id: int
     user: str
-    #: Number of nodes, and GPUs on each of them; None: whole nodes.
-    nodes: int
+    nodes: int  #: Number of nodes, and GPUs on each of them; None: whole nodes.
     gpus: int | None = None
-    #: Whether the rest is told.
-    known: bool
+    known: bool  #: Whether the rest is told.
     name: str = ""
     state: str | None = None
     priority: str | None = None
-    #: When its run was up.
-    running_since: datetime | None = None
+    running_since: datetime | None = None  #: When its run was up.
     #: How long no equal may have its nodes, in seconds; 0: one may; None: not known, as while it starts or leaves.
     turn_left_s: float | None = None
-    #: Deadline of its notice; None: there is none.
-    deadline: datetime | None = None
+    deadline: datetime | None = None  #: Deadline of its notice; None: there is none.
     progress: TaskProgress | None = None
-    #: Null: nothing was measured in the last five minutes.
-    use: TaskUse | None = None
+    use: TaskUse | None = None  #: Null: nothing was measured in the last five minutes.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +53,7 @@ class ClusterUse:
     """The tasks that hold nodes now: the caller's own first, then those with most nodes."""
 
     items: tuple[HolderUse, ...]
-    #: How many further tasks there are, which the answer leaves out.
-    left_out: int
+    left_out: int  #: How many further tasks there are, which the answer leaves out.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +62,7 @@ class RankSeries:
 
     rank: int
     node: str
-    #: Ends of the spans, Unix time in seconds.
-    at: tuple[int, ...]
+    at: tuple[int, ...]  #: Ends of the spans, Unix time in seconds.
     least: dict[str, tuple[float | None, ...]]
     mean: dict[str, tuple[float | None, ...]]
     greatest: dict[str, tuple[float | None, ...]]
@@ -87,8 +75,7 @@ class RunSeries:
     run: int
     started_at: datetime
     running_at: datetime | None = None
-    #: When the run was told to leave.
-    noticed_at: datetime | None = None
+    noticed_at: datetime | None = None  #: When the run was told to leave.
     ended_at: datetime | None = None
     ranks: tuple[RankSeries, ...]
 
@@ -97,8 +84,6 @@ class RunSeries:
 class TaskSeries:
     """The metrics of a task, run by run."""
 
-    #: The length of the spans, seconds; old points may be of a coarser step.
-    step: int
-    #: The unit of each metric that occurs.
-    units: dict[str, str]
+    step: int  #: The length of the spans, seconds; old points may be of a coarser step.
+    units: dict[str, str]  #: The unit of each metric that occurs.
     runs: tuple[RunSeries, ...]

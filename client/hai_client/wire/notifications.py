@@ -17,8 +17,7 @@ from hai_client.backports import dataclass
 class NotificationRule:
     """Over which channels a kind of notification is told."""
 
-    #: One of started, resumed, interrupted, ended, failed, waiting, gpus_idle, environment_built, test.
-    kind: str
+    kind: str  #: One of started, resumed, interrupted, ended, failed, waiting, gpus_idle, environment_built, test.
     channels: tuple[str, ...]
 
 
@@ -26,10 +25,8 @@ class NotificationRule:
 class NotificationChannel:
     """A channel, as the caller may use it."""
 
-    #: `lab`, `browser`, `mail`, `webhook`, or `sink:` and the name of a sink.
-    name: str
-    #: Why it cannot be used now, and what to do; None: it can.
-    missing: str | None = None
+    name: str  #: `lab`, `browser`, `mail`, `webhook`, or `sink:` and the name of a sink.
+    missing: str | None = None  #: Why it cannot be used now, and what to do; None: it can.
     #: Why the newest message with trouble was not delivered at once; None: there was none in the last seven days.
     error: str | None = None
     error_at: datetime | None = None
@@ -39,8 +36,7 @@ class NotificationChannel:
 class NotificationRules:
     """What the caller is told, and where."""
 
-    #: All kinds, in the order in which they are shown.
-    rules: tuple[NotificationRule, ...]
+    rules: tuple[NotificationRule, ...]  #: All kinds, in the order in which they are shown.
     waits_longer_s: float
     mail: str | None = None
     webhook: str | None = None
@@ -53,17 +49,12 @@ class NotificationRules:
 class Delivery:
     """What came of a notification over one channel."""
 
-    #: `feed` is JupyterLab and the browser.
-    channel: str
-    #: One of pending, sent, given_up.
-    state: str
+    channel: str  #: `feed` is JupyterLab and the browser.
+    state: str  #: One of pending, sent, given_up.
     attempts: int
-    #: When it was sent or given up; None: neither yet.
-    ended_at: datetime | None = None
-    #: Why the newest attempt failed; None: it did not.
-    error: str | None = None
-    #: Whether it was sent together with others.
-    digest: bool
+    ended_at: datetime | None = None  #: When it was sent or given up; None: neither yet.
+    error: str | None = None  #: Why the newest attempt failed; None: it did not.
+    digest: bool  #: Whether it was sent together with others.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,17 +62,13 @@ class Notification:
     """What a user was told."""
 
     id: int
-    #: One of started, resumed, interrupted, ended, failed, waiting, gpus_idle, environment_built, test.
-    kind: str
+    kind: str  #: One of started, resumed, interrupted, ended, failed, waiting, gpus_idle, environment_built, test.
     at: datetime
     task_id: int | None = None
-    #: The id of the sentence, with its parameters: what `text` says, for programs.
-    sentence: str
+    sentence: str  #: The id of the sentence, with its parameters: what `text` says, for programs.
     params: dict[str, Any]
-    #: The sentence.
-    text: str
-    #: The last lines of a failed task.
-    lines: tuple[str, ...]
+    text: str  #: The sentence.
+    lines: tuple[str, ...]  #: The last lines of a failed task.
     read: bool
     deliveries: tuple[Delivery, ...]
 
@@ -91,7 +78,5 @@ class NotificationPage:
     """What a user was told, the newest first."""
 
     items: tuple[Notification, ...]
-    #: How many notifications of the user are not read, on all pages.
-    unread: int
-    #: `before` of the next page; None: this is the last one.
-    next_before: int | None = None
+    unread: int  #: How many notifications of the user are not read, on all pages.
+    next_before: int | None = None  #: `before` of the next page; None: this is the last one.

@@ -20,8 +20,7 @@ class Archived:
 
     at: datetime
     by: str
-    #: In the admin's words; may be empty.
-    note: str
+    note: str  #: In the admin's words; may be empty.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +28,9 @@ class User:
     """A user that the service has seen, or that tasks, quota or the ledger name."""
 
     name: str
-    #: The groups that the Hub last named.
-    groups: tuple[str, ...]
-    #: Whether a token of theirs had the right of admins within the last day on which they were seen.
-    admin: bool
-    #: None: the user is not archived.
-    archived: Archived | None = None
+    groups: tuple[str, ...]  #: The groups that the Hub last named.
+    admin: bool  #: Whether a token of theirs had the right of admins within the last day on which they were seen.
+    archived: Archived | None = None  #: None: the user is not archived.
     #: When they last used the service, to about ten minutes; None: never, as far as is known.
     seen_at: datetime | None = None
     running_tasks: int
@@ -43,8 +39,7 @@ class User:
     waiting_nodes: int
     #: The same by priority, highest first; levels without unfinished tasks are left out.
     levels: tuple[LevelCount, ...]
-    #: Levels with a row of quota or held nodes, by node group, highest priority first.
-    quota: tuple[UserQuota, ...]
+    quota: tuple[UserQuota, ...]  #: Levels with a row of quota or held nodes, by node group, highest priority first.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,20 +47,16 @@ class UserList:
     """A page of users."""
 
     items: tuple[User, ...]
-    #: How many users match, on all pages.
-    total: int
-    #: None: this is the last page.
-    next_cursor: str | None = None
+    total: int  #: How many users match, on all pages.
+    next_cursor: str | None = None  #: None: this is the last page.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserDetail(User):
     """One user."""
 
-    #: Rows of quota that can count for the user, with their versions.
-    rows: tuple[Quota, ...]
-    #: The latest entries of the audit about the user, newest first.
-    audit: tuple[AuditEntry, ...]
+    rows: tuple[Quota, ...]  #: Rows of quota that can count for the user, with their versions.
+    audit: tuple[AuditEntry, ...]  #: The latest entries of the audit about the user, newest first.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +64,7 @@ class Archive(Archived):
     """A user who is archived now."""
 
     name: str
-    #: How many tasks were told to stop.
-    stopped: int
+    stopped: int  #: How many tasks were told to stop.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,16 +73,13 @@ class AuditEntry:
 
     number: int
     at: datetime
-    #: Who did it.
-    actor: str
+    actor: str  #: Who did it.
     action: str
-    #: What was changed: its kind, a colon and its name.
-    subject: str
+    subject: str  #: What was changed: its kind, a colon and its name.
     #: What was there before, and is there now, without secrets and long values; None: there was or is nothing.
     before: dict[str, Any] | None = None
     after: dict[str, Any] | None = None
-    #: The address that the request came from; None: not known.
-    address: str | None = None
+    address: str | None = None  #: The address that the request came from; None: not known.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +87,7 @@ class AuditPage:
     """A page of the audit, newest first."""
 
     items: tuple[AuditEntry, ...]
-    #: None: this is the last page.
-    next_cursor: int | None = None
+    next_cursor: int | None = None  #: None: this is the last page.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,20 +96,15 @@ class SchedulerHealth:
 
     #: Whether it decides. While it does not, no task starts, none is interrupted, and running tasks go on.
     deciding: bool
-    #: What is wrong, in a sentence; None: all is well.
-    detail: str | None = None
-    #: Whether an admin has paused the platform.
-    paused: bool
+    detail: str | None = None  #: What is wrong, in a sentence; None: all is well.
+    paused: bool  #: Whether an admin has paused the platform.
     #: The loop that leads, and until when without a renewal; None: none does, or it is not known.
     leader: str | None = None
     lease_until: datetime | None = None
-    #: When the last tick succeeded, and seconds since; None: not known.
-    last_tick: datetime | None = None
+    last_tick: datetime | None = None  #: When the last tick succeeded, and seconds since; None: not known.
     last_tick_s: float | None = None
-    #: Ticks since the loop started.
-    ticks: int
-    #: Seconds within which half, and 95 of 100, of its latest ticks were done.
-    tick_p50_s: float
+    ticks: int  #: Ticks since the loop started.
+    tick_p50_s: float  #: Seconds within which half, and 95 of 100, of its latest ticks were done.
     tick_p95_s: float
 
 
@@ -132,14 +113,10 @@ class DatabaseHealth:
     """How the database does."""
 
     reachable: bool
-    #: `sqlite`, `postgresql` or `memory`; None: it does not answer.
-    kind: str | None = None
-    #: Seconds that it took for an answer.
-    answer_s: float | None = None
-    #: In bytes; None: not known.
-    size: int | None = None
-    #: The revision of its tables.
-    revision: str | None = None
+    kind: str | None = None  #: `sqlite`, `postgresql` or `memory`; None: it does not answer.
+    answer_s: float | None = None  #: Seconds that it took for an answer.
+    size: int | None = None  #: In bytes; None: not known.
+    revision: str | None = None  #: The revision of its tables.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +124,7 @@ class ClusterHealth:
     """How the cluster does."""
 
     reachable: bool
-    #: Seconds that it took to name its nodes.
-    answer_s: float | None = None
+    answer_s: float | None = None  #: Seconds that it took to name its nodes.
     #: The number of nodes in each state: free, held, lost, closed, orphan, cordoned, draining, quarantined.
     nodes: dict[str, int]
 
@@ -158,23 +134,20 @@ class Alarm:
     """An alarm in force, by the rule of the alert of that name."""
 
     name: str
-    #: One of critical, warning, info.
-    severity: str
+    severity: str  #: One of critical, warning, info.
     summary: str
     detail: str
     #: The node group that it is about, and how many of its nodes; None: it is about no node group.
     group: str | None = None
     count: int | None = None
-    #: The page that says what to do, from the root of the documentation.
-    runbook: str
+    runbook: str  #: The page that says what to do, from the root of the documentation.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformHealth:
     """The health of the platform for admins. `status` is `ok` or `degraded`."""
 
-    #: One of ok, degraded.
-    status: str
+    status: str  #: One of ok, degraded.
     scheduler: SchedulerHealth
     database: DatabaseHealth
     cluster: ClusterHealth

@@ -19,14 +19,10 @@ class PolicyValue:
     """A policy number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers."""
 
     value: Any
-    #: A length of time in seconds; None for other kinds of numbers.
-    length_s: float | None = None
-    #: One of default, configuration, admin.
-    source: str
-    #: The node group for which it was set; None: all groups.
-    group: str | None = None
-    #: The admin who has set it, and the time; None: no admin has set it.
-    by: str | None = None
+    length_s: float | None = None  #: A length of time in seconds; None for other kinds of numbers.
+    source: str  #: One of default, configuration, admin.
+    group: str | None = None  #: The node group for which it was set; None: all groups.
+    by: str | None = None  #: The admin who has set it, and the time; None: no admin has set it.
     at: datetime | None = None
 
 
@@ -35,8 +31,7 @@ class NumberChoice:
     """One of the words that a number of kind `choice` may be."""
 
     word: str
-    #: What happens then, in a few words.
-    meaning: str
+    meaning: str  #: What happens then, in a few words.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,20 +39,13 @@ class PolicyNumber:
     """A number of a rule of scheduling that admins may change."""
 
     name: str
-    #: One of duration, float, int, weights, choice.
-    kind: str
-    #: The ids of the rules that use it (docs/scheduling.md).
-    rule: str
-    #: What the number does, in one sentence.
-    help: str
-    #: All its words, if its kind is `choice`; no other value is allowed then.
-    choices: tuple[NumberChoice, ...] = ()
-    #: Its value when neither the configuration nor an admin sets it.
-    default: Any
-    #: The value in force in node groups that have no value of their own.
-    common: PolicyValue
-    #: The value in force in each node group.
-    groups: dict[str, PolicyValue]
+    kind: str  #: One of duration, float, int, weights, choice.
+    rule: str  #: The ids of the rules that use it (docs/scheduling.md).
+    help: str  #: What the number does, in one sentence.
+    choices: tuple[NumberChoice, ...] = ()  #: All its words, if its kind is `choice`; no other value is allowed then.
+    default: Any  #: Its value when neither the configuration nor an admin sets it.
+    common: PolicyValue  #: The value in force in node groups that have no value of their own.
+    groups: dict[str, PolicyValue]  #: The value in force in each node group.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +53,9 @@ class Policy:
     """The policy numbers that the scheduler uses."""
 
     numbers: tuple[PolicyNumber, ...]
-    #: Names of the node groups.
-    groups: tuple[str, ...]
-    #: Why the values that admins have set are not used; None: they are used.
-    trouble: str | None = None
-    #: Warnings on values that are probably mistakes.
-    warnings: tuple[str, ...]
+    groups: tuple[str, ...]  #: Names of the node groups.
+    trouble: str | None = None  #: Why the values that admins have set are not used; None: they are used.
+    warnings: tuple[str, ...]  #: Warnings on values that are probably mistakes.
     #: Of all that admins have set: sent back in `If-Match`, it makes a change fail if an admin has changed numbers in
     #: the meantime.
     version: str = ""
@@ -94,8 +79,7 @@ class GroupTrial:
     group: str
     nodes: int
     tasks: int
-    #: The parts of the node time that runs held, and that was useful, 0 to 1.
-    occupancy: float | None = None
+    occupancy: float | None = None  #: The parts of the node time that runs held, and that was useful, 0 to 1.
     useful: float | None = None
     wait_p50_s: float | None = None
     wait_p90_s: float | None = None
@@ -111,10 +95,8 @@ class TrialSide:
     useful: float | None = None
     turns: int
     interruptions: int
-    #: Node time whose work was lost, in seconds; None: not known.
-    lost_node_s: float | None = None
-    #: Tasks that never end, because they never can start.
-    unfinished: int
+    lost_node_s: float | None = None  #: Node time whose work was lost, in seconds; None: not known.
+    unfinished: int  #: Tasks that never end, because they never can start.
     levels: tuple[LevelTrial, ...]
     groups: tuple[GroupTrial, ...]
 
@@ -125,19 +107,16 @@ class Trial:
 
     since: datetime
     until: datetime
-    #: How many tasks were simulated.
-    tasks: int
+    tasks: int  #: How many tasks were simulated.
     old: TrialSide
     new: TrialSide
     #: What has happened, as the ledger has it: it tells how near the simulation with the old numbers comes.
     measured: TrialSide
-    #: What the figures rest on, and what they cannot know.
-    assumptions: tuple[Assumption, ...]
+    assumptions: tuple[Assumption, ...]  #: What the figures rest on, and what they cannot know.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialProgress:
     """How far a trial has come."""
 
-    #: From 0 to 1.
-    done: float
+    done: float  #: From 0 to 1.

@@ -16,15 +16,12 @@ from hai_client.backports import dataclass
 class Phases:
     """Where the time of a step goes, in seconds; together they are the step."""
 
-    #: Waiting for the next batch.
-    data: float
+    data: float  #: Waiting for the next batch.
     forward: float
     backward: float
     optimizer: float
-    #: Communication with other ranks while nothing is computed.
-    communication: float
-    #: Nothing of the above.
-    idle: float
+    communication: float  #: Communication with other ranks while nothing is computed.
+    idle: float  #: Nothing of the above.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +30,8 @@ class Operator:
 
     name: str
     calls: int
-    #: Its time without that of operators inside it, seconds.
-    self_s: float
-    #: The part of it in the time of all operators, 0 to 1.
-    share: float
+    self_s: float  #: Its time without that of operators inside it, seconds.
+    share: float  #: The part of it in the time of all operators, 0 to 1.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,20 +41,14 @@ class TraceSummary:
     #: The process's number in `torch.distributed`, and how many there are; None: the trace does not say.
     process_rank: int | None = None
     world: int | None = None
-    #: Where most was computed. One of cpu, gpu.
-    device: str
-    #: The length of the trace, seconds.
-    seconds: float
-    #: Whole steps in it; 0: no step of an optimizer was seen, and the phases are those of the whole trace.
-    steps: int
-    #: The mean length of a step, seconds.
-    step_s: float
+    device: str  #: Where most was computed. One of cpu, gpu.
+    seconds: float  #: The length of the trace, seconds.
+    steps: int  #: Whole steps in it; 0: no step of an optimizer was seen, and the phases are those of the whole trace.
+    step_s: float  #: The mean length of a step, seconds.
     phases: Phases
-    #: The part of the time in which kernels ran on a GPU, 0 to 1; None: none was seen.
-    gpu_busy: float | None = None
+    gpu_busy: float | None = None  #: The part of the time in which kernels ran on a GPU, 0 to 1; None: none was seen.
     operators: tuple[Operator, ...]
-    #: What a reader should know of these numbers.
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  #: What a reader should know of these numbers.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +57,10 @@ class ProcessTrace:
 
     number: int
     pid: int
-    #: The program with its arguments, shortened.
-    name: str
-    #: Compressed bytes.
-    size: int
-    #: Null until all ranks have ended, and where the trace cannot be summed up.
-    summary: TraceSummary | None = None
-    #: Why it cannot be summed up.
-    fault: str | None = None
+    name: str  #: The program with its arguments, shortened.
+    size: int  #: Compressed bytes.
+    summary: TraceSummary | None = None  #: Null until all ranks have ended, and where the trace cannot be summed up.
+    fault: str | None = None  #: Why it cannot be summed up.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +69,8 @@ class Stack:
 
     pid: int
     name: str
-    #: Which program has read them; None: none could. One of py-spy, faulthandler.
-    how: str | None = None
-    #: What the kernel says of the process.
-    kernel: str
+    how: str | None = None  #: Which program has read them; None: none could. One of py-spy, faulthandler.
+    kernel: str  #: What the kernel says of the process.
     text: str
 
 
@@ -97,8 +80,7 @@ class RecordingPart:
 
     rank: int
     node: str
-    #: One of ordered, done, failed.
-    state: str
+    state: str  #: One of ordered, done, failed.
     message: str | None = None
     traces: tuple[ProcessTrace, ...]
     stacks: tuple[Stack, ...]
@@ -110,10 +92,8 @@ class Slowest:
 
     rank: int
     trace: int
-    #: What it does itself in each step, without waiting for others, seconds.
-    own_s: float
-    #: The same of the process in the middle of the others.
-    median_s: float
+    own_s: float  #: What it does itself in each step, without waiting for others, seconds.
+    median_s: float  #: The same of the process in the middle of the others.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,11 +102,9 @@ class RecordingSummary:
 
     processes: int
     step_s: float
-    #: The mean over all processes.
-    phases: Phases
+    phases: Phases  #: The mean over all processes.
     operators: tuple[Operator, ...]
-    #: Null: there is one process, or all are equally fast.
-    slowest: Slowest | None = None
+    slowest: Slowest | None = None  #: Null: there is one process, or all are equally fast.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,26 +113,20 @@ class Recording:
 
     id: int
     task: int
-    #: The number of the run that was recorded.
-    run: int
-    #: One of trace, stacks.
-    kind: str
+    run: int  #: The number of the run that was recorded.
+    kind: str  #: One of trace, stacks.
     #: recording: ranks still have to answer. done: at least one rank has recorded something. failed: none has.
     state: str
-    #: Who has ordered it.
-    by: str
+    by: str  #: Who has ordered it.
     at: datetime
-    #: When the ranks begin, and by when they must have answered.
-    starts_at: datetime
+    starts_at: datetime  #: When the ranks begin, and by when they must have answered.
     ends_by: datetime
     seconds: float
     steps: int | None = None
     memory: bool
-    #: Compressed bytes of all traces.
-    size: int
+    size: int  #: Compressed bytes of all traces.
     parts: tuple[RecordingPart, ...]
-    #: Null until it is done, and for stacks.
-    summary: RecordingSummary | None = None
+    summary: RecordingSummary | None = None  #: Null until it is done, and for stacks.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

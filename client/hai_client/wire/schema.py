@@ -18,54 +18,38 @@ from hai_client.backports import dataclass
 class SnapshotIn:
     """A snapshot of code that the caller has sent."""
 
-    #: The SHA-256 of its manifest.
-    digest: str
-    #: The commit of git that was checked out; None: there is none.
-    commit: str | None = None
-    #: Whether a file was not as in that commit.
-    dirty: bool = False
+    digest: str  #: The SHA-256 of its manifest.
+    commit: str | None = None  #: The commit of git that was checked out; None: there is none.
+    dirty: bool = False  #: Whether a file was not as in that commit.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRequest:
     """A task to submit."""
 
-    #: Letters and digits of any script, `.`, `_` and `-`, beginning with a letter or digit; not a number.
-    name: str
-    #: The program and its arguments.
-    command: tuple[str, ...]
-    #: The folder to start in, absolute.
-    cwd: str
+    name: str  #: Letters and digits of any script, `.`, `_` and `-`, beginning with a letter or digit; not a number.
+    command: tuple[str, ...]  #: The program and its arguments.
+    cwd: str  #: The folder to start in, absolute.
     nodes: int = 1
     #: GPUs on each of its nodes, which the task then shares with other such tasks; None: whole nodes.
     gpus: int | None = None
-    #: A level, or AUTO: the highest one that still has quota.
-    priority: str = "NORMAL"
-    #: The node group.
-    group: str = "training"
+    priority: str = "NORMAL"  #: A level, or AUTO: the highest one that still has quota.
+    group: str = "training"  #: The node group.
     #: Environment variables; names that the platform sets are refused.
     env: dict[str, str] = field(default_factory=dict)
-    #: How the job is told to leave; with `auto` the platform finds out.
-    profile: str = "auto"
+    profile: str = "auto"  #: How the job is told to leave; with `auto` the platform finds out.
     #: The signal to send and, optionally, how many seconds before the deadline: `USR1@60`; None: the profile's.
     signal: str | None = None
-    #: Seconds between the notice and its deadline; None: the group's default.
-    grace_s: float | None = None
-    #: Seconds of running after which the task is ended; None: no limit.
-    time_limit_s: float | None = None
-    #: Absolute path; None: a folder that the platform creates.
-    checkpoint_dir: str | None = None
+    grace_s: float | None = None  #: Seconds between the notice and its deadline; None: the group's default.
+    time_limit_s: float | None = None  #: Seconds of running after which the task is ended; None: no limit.
+    checkpoint_dir: str | None = None  #: Absolute path; None: a folder that the platform creates.
     #: Paths, absolute or below cwd, whose changes count as checkpoints, beside changes in the folder for checkpoints.
     watch: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    #: Whether to hold the task: it does not start until it is resumed.
-    hold: bool = False
-    #: How often the task is started again when its command fails.
-    retries: int = 0
-    #: Seconds before the first retry; doubled before each further retry, up to a day.
-    retry_backoff_s: float = 0.0
-    #: Exit statuses after which a retry is made; empty: any failure.
-    retry_exit_codes: tuple[int, ...] = ()
+    hold: bool = False  #: Whether to hold the task: it does not start until it is resumed.
+    retries: int = 0  #: How often the task is started again when its command fails.
+    retry_backoff_s: float = 0.0  #: Seconds before the first retry; doubled before each further retry, up to a day.
+    retry_exit_codes: tuple[int, ...] = ()  #: Exit statuses after which a retry is made; empty: any failure.
     #: What to run in: the name of an image (GET /environments) or `images/NAME`, or an environment of haienv by its
     #: bare name, its full name (`users/ann/vision`) or one of its generations (`vision@3`); None: the user's default
     #: image, else the platform's own.
@@ -92,8 +76,7 @@ class Holder:
     user: str
     priority: str
     nodes: int
-    #: GPUs on each of the nodes; None: whole nodes.
-    gpus: int | None = None
+    gpus: int | None = None  #: GPUs on each of the nodes; None: whole nodes.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,29 +85,22 @@ class Verdict:
 
     kind: str
     sentence: str
-    #: Place among the waiting tasks of its group, from 1; None for a held task.
-    position: int | None = None
-    #: The earliest time at which the task can start; None: not known.
-    earliest_start: datetime | None = None
-    #: Data that depend on the kind: needs, free, limit, used, subject, until, deadline, ...
-    data: dict[str, Any]
+    position: int | None = None  #: Place among the waiting tasks of its group, from 1; None for a held task.
+    earliest_start: datetime | None = None  #: The earliest time at which the task can start; None: not known.
+    data: dict[str, Any]  #: Data that depend on the kind: needs, free, limit, used, subject, until, deadline, ...
     #: The tasks that hold the nodes it needs, those with most nodes first. In a list of tasks only the first ten; `GET
     #: /tasks/{task}` and `GET /tasks/{task}/explain` have all.
     holders: tuple[Holder, ...] = ()
-    #: How many tasks hold the nodes it needs, those that `holders` leaves out included.
-    holder_count: int = 0
+    holder_count: int = 0  #: How many tasks hold the nodes it needs, those that `holders` leaves out included.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskProgress:
     """How far a job has come, as it reports it itself."""
 
-    #: Steps that are done, over all runs.
-    step: int
-    #: After how many steps it is done; None: it did not say.
-    total: int | None = None
-    #: When it has said so.
-    at: datetime
+    step: int  #: Steps that are done, over all runs.
+    total: int | None = None  #: After how many steps it is done; None: it did not say.
+    at: datetime  #: When it has said so.
     #: How long it still has to run at this pace, in seconds, without the time that it waits; None: not known.
     left_s: float | None = None
 
@@ -138,44 +114,31 @@ class TaskSummary:
     user: str
     state: str
     held: bool
-    #: The priority that was asked for.
-    priority: str
+    priority: str  #: The priority that was asked for.
     #: The priority that counts now: that of the run, or of the verdict while the task waits.
     effective_priority: str | None = None
     group: str
-    #: Number of nodes of the task.
-    nodes: int
-    #: GPUs on each of its nodes; None: whole nodes.
-    gpus: int | None = None
-    #: The nodes on which it runs now, in rank order.
-    node_names: tuple[str, ...]
+    nodes: int  #: Number of nodes of the task.
+    gpus: int | None = None  #: GPUs on each of its nodes; None: whole nodes.
+    node_names: tuple[str, ...]  #: The nodes on which it runs now, in rank order.
     submitted_at: datetime
-    #: When its latest run was up.
-    running_since: datetime | None = None
+    running_since: datetime | None = None  #: When its latest run was up.
     #: Since when GPUs of its run are idle (I1), of the rank that is idle for longest; None: none are.
     idle_gpus_since: datetime | None = None
     ended_at: datetime | None = None
-    #: Running time of all runs so far, in seconds.
-    served_s: float
+    served_s: float  #: Running time of all runs so far, in seconds.
     run_count: int
     suspensions: int
-    #: Number of consecutive interruptions without evidence of a checkpoint (P8).
-    unsaved: int = 0
+    unsaved: int = 0  #: Number of consecutive interruptions without evidence of a checkpoint (P8).
     checkpoint: Checkpoint | None = None
-    #: Why the task, or its last run, ended; a value of `Reason`.
-    reason: str | None = None
-    #: What the task does now or why it ended, in one sentence.
-    message: str
+    reason: str | None = None  #: Why the task, or its last run, ended; a value of `Reason`.
+    message: str  #: What the task does now or why it ended, in one sentence.
     verdict: Verdict | None = None
-    #: Deadline of the current notice; None: there is none.
-    deadline: datetime | None = None
+    deadline: datetime | None = None  #: Deadline of the current notice; None: there is none.
     tags: tuple[str, ...] = ()
-    #: What the job has reported last; None: nothing so far.
-    progress: TaskProgress | None = None
-    #: Why it waits, in a few words; None: it does not wait.
-    short: ShortWait | None = None
-    #: Whether the caller has starred it; None: not known here.
-    starred: bool | None = None
+    progress: TaskProgress | None = None  #: What the job has reported last; None: nothing so far.
+    short: ShortWait | None = None  #: Why it waits, in a few words; None: it does not wait.
+    starred: bool | None = None  #: Whether the caller has starred it; None: not known here.
     #: In a list with `use`: what its run uses now or, of a run that has ended, used; None: nothing was measured.
     use: MeanUse | None = None
 
@@ -184,14 +147,11 @@ class TaskSummary:
 class TaskActionResult:
     """What became of one of the tasks."""
 
-    #: The task as the request has named it.
-    task: str
-    #: Its id and its state afterwards; None: it was refused.
-    task_id: int | None = None
+    task: str  #: The task as the request has named it.
+    task_id: int | None = None  #: Its id and its state afterwards; None: it was refused.
     state: str | None = None
     held: bool | None = None
-    #: Why it was refused, as a code and a sentence; None: it was done.
-    code: str | None = None
+    code: str | None = None  #: Why it was refused, as a code and a sentence; None: it was done.
     detail: str | None = None
 
 
@@ -208,15 +168,11 @@ class TaskActionResults:
 class CodeSnapshot:
     """The snapshot of a task's code."""
 
-    #: The SHA-256 of its manifest.
-    digest: str
-    #: How many files and links it has, and the bytes of all files.
-    files: int
+    digest: str  #: The SHA-256 of its manifest.
+    files: int  #: How many files and links it has, and the bytes of all files.
     size: int
-    #: The commit of git that was checked out, as the client has said; None: there was none.
-    commit: str | None = None
-    #: Whether a file was not as in that commit, as the client has said.
-    dirty: bool
+    commit: str | None = None  #: The commit of git that was checked out, as the client has said; None: there was none.
+    dirty: bool  #: Whether a file was not as in that commit, as the client has said.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,33 +185,27 @@ class Task(TaskSummary):
     profile: str
     signal: str | None = None
     watch: tuple[str, ...] = ()
-    #: Advice for the owner, as sentences.
-    hint: str | None = None
+    hint: str | None = None  #: Advice for the owner, as sentences.
     grace_s: float
     time_limit_s: float | None = None
     checkpoint_dir: str
     job_state: str | None = None
-    #: How often the task may be started again when its command fails, and how often it was.
-    retries: int = 0
+    retries: int = 0  #: How often the task may be started again when its command fails, and how often it was.
     retries_used: int = 0
     retry_backoff_s: float = 0.0
     retry_exit_codes: tuple[int, ...] = ()
-    #: While the task waits for a retry: the earliest time of that start.
-    retry_at: datetime | None = None
-    #: Name of the image that the task runs in; None: the platform's own.
-    environment: str | None = None
+    retry_at: datetime | None = None  #: While the task waits for a retry: the earliest time of that start.
+    environment: str | None = None  #: Name of the image that the task runs in; None: the platform's own.
     #: That image with its digest, to which the task is pinned; None: what its name means at each start.
     image: str | None = None
     #: The generation of an environment of haienv that the task is pinned to; None: it uses none.
     haienv: Haienv | None = None
     #: The snapshot of the code in which all runs start; None: they start in `cwd` as it is then.
     snapshot: CodeSnapshot | None = None
-    #: How often the command runs on each node; None: once, without a launcher.
-    ranks_per_node: int | str | None = None
+    ranks_per_node: int | str | None = None  #: How often the command runs on each node; None: once, without a launcher.
     #: In the answer to a submission: warnings on what will probably not work as the user expects.
     warnings: tuple[str, ...] = ()
-    #: How the latest ended run has failed; None: it has not failed.
-    failure: Failure | None = None
+    failure: Failure | None = None  #: How the latest ended run has failed; None: it has not failed.
     runs: tuple[Run, ...]
 
 
@@ -265,8 +215,7 @@ class TaskPage:
 
     items: tuple[TaskSummary, ...]
     next_cursor: str | None = None
-    #: With `total`: how many tasks match, on all pages.
-    total: int | None = None
+    total: int | None = None  #: With `total`: how many tasks match, on all pages.
     #: On the first page: what the caller should know, as sentences; now, of budgets that are almost used up.
     notes: tuple[str, ...] = ()
 
@@ -278,19 +227,16 @@ class Checkpoint:
     at: datetime
     step: int | None = None
     path: str | None = None
-    #: told: the job reported it. seen: its files have changed.
-    source: str = "told"
+    source: str = "told"  #: told: the job reported it. seen: its files have changed.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
     """A notice: tells every rank of a run that it must leave."""
 
-    #: `suspend` or `stop`.
-    kind: str
+    kind: str  #: `suspend` or `stop`.
     reason: str
-    #: Why the run must leave, in one sentence.
-    message: str
+    message: str  #: Why the run must leave, in one sentence.
     beneficiary: int | None = None
     at: datetime
     deadline: datetime
@@ -305,13 +251,10 @@ class Rank:
 
     rank: int
     node: str
-    #: Indices of the GPUs that the rank holds there; empty: the whole node.
-    gpus: tuple[int, ...] = ()
-    #: One of pending, running, exited, lost.
-    state: str
+    gpus: tuple[int, ...] = ()  #: Indices of the GPUs that the rank holds there; empty: the whole node.
+    state: str  #: One of pending, running, exited, lost.
     exit_code: int | None = None
-    #: The signal that ended the rank's command.
-    signal: int | None = None
+    signal: int | None = None  #: The signal that ended the rank's command.
     notified_at: datetime | None = None
     #: Whether all processes that were sent a signal caught it; None: none was sent one, or it is not known.
     caught: bool | None = None
@@ -325,19 +268,13 @@ class Rank:
 class Haienv:
     """A generation of an environment of haienv."""
 
-    #: The full name: `users/ann/vision`, `groups/cv/vision` or `base/torch`.
-    name: str
+    name: str  #: The full name: `users/ann/vision`, `groups/cv/vision` or `base/torch`.
     generation: int
-    #: The digest of its files.
-    digest: str
-    #: The program that the environment was made with.
-    interpreter: str
-    #: The version of its Python.
-    python: str
-    #: One of venv, conda.
-    flavour: str
-    #: Whether each run takes the generation that is current at its start; else all runs use this one.
-    latest: bool
+    digest: str  #: The digest of its files.
+    interpreter: str  #: The program that the environment was made with.
+    python: str  #: The version of its Python.
+    flavour: str  #: One of venv, conda.
+    latest: bool  #: Whether each run takes the generation that is current at its start; else all runs use this one.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,26 +289,16 @@ class UsageLevel:
 class RunSummary:
     """What a run used: levels of one rank and of one GPU, and sums over all of them; None: not measured."""
 
-    #: For how long its ranks were sampled, seconds of all ranks together.
-    seconds: float
-    #: Cores, of a rank.
-    cpu: UsageLevel | None = None
-    #: Bytes, of a rank.
-    memory: UsageLevel | None = None
-    #: How many GPUs were seen.
-    gpus: int
-    #: Seconds of all GPUs together.
-    gpu_seconds: float
-    #: Those in which a GPU did nothing.
-    gpu_idle_seconds: float
-    #: Per cent, of a GPU.
-    gpu_use: UsageLevel | None = None
-    #: Bytes, of a GPU.
-    gpu_memory: UsageLevel | None = None
-    #: Watts, of a GPU.
-    gpu_power: UsageLevel | None = None
-    #: The energy of all GPUs together.
-    joules: float
+    seconds: float  #: For how long its ranks were sampled, seconds of all ranks together.
+    cpu: UsageLevel | None = None  #: Cores, of a rank.
+    memory: UsageLevel | None = None  #: Bytes, of a rank.
+    gpus: int  #: How many GPUs were seen.
+    gpu_seconds: float  #: Seconds of all GPUs together.
+    gpu_idle_seconds: float  #: Those in which a GPU did nothing.
+    gpu_use: UsageLevel | None = None  #: Per cent, of a GPU.
+    gpu_memory: UsageLevel | None = None  #: Bytes, of a GPU.
+    gpu_power: UsageLevel | None = None  #: Watts, of a GPU.
+    joules: float  #: The energy of all GPUs together.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -380,8 +307,7 @@ class Run:
 
     id: str
     number: int
-    #: One of starting, running, leaving, ended.
-    state: str
+    state: str  #: One of starting, running, leaving, ended.
     priority: str
     nodes: tuple[str, ...]
     ranks: tuple[Rank, ...]
@@ -390,10 +316,8 @@ class Run:
     ended_at: datetime | None = None
     notice: Notice | None = None
     checkpoint: Checkpoint | None = None
-    #: Why the run ended; a value of `Reason`.
-    reason: str | None = None
-    #: Why it ended or has to leave, as a part of a sentence; None: it does neither.
-    because: str | None = None
+    reason: str | None = None  #: Why the run ended; a value of `Reason`.
+    because: str | None = None  #: Why it ended or has to leave, as a part of a sentence; None: it does neither.
     #: How a run that was told to leave has left. saved: it said so, or a checkpoint after the notice exists. unknown:
     #: it left by itself, and nothing shows that it had saved. ended: it was ended before it left.
     left: str | None = None
@@ -403,23 +327,19 @@ class Run:
     failed_ranks: tuple[int, ...] = ()
     #: The generation of an environment of haienv that the run was started with; None: none.
     haienv: Haienv | None = None
-    #: What its ranks used; None until it has ended, and where nothing was measured.
-    summary: RunSummary | None = None
+    summary: RunSummary | None = None  #: What its ranks used; None until it has ended, and where nothing was measured.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """The rank of a run that failed first, and the last lines of its log."""
 
-    #: Number of the run.
-    run: int
+    run: int  #: Number of the run.
     rank: int
     node: str
     exit_code: int | None = None
-    #: The signal that ended the rank's command.
-    signal: int | None = None
-    #: When the rank ended, by the clock of its node.
-    at: datetime | None = None
+    signal: int | None = None  #: The signal that ended the rank's command.
+    at: datetime | None = None  #: When the rank ended, by the clock of its node.
     #: The worker that failed first, of those that torchrun names: `rank 1 (local_rank: 1), exitcode 1`.
     worker: str | None = None
     #: The last lines of the log that say why, 20 at most, without torchrun's own; empty without a log.
@@ -439,8 +359,7 @@ class LogLine:
 
     run: int
     rank: int | None = None
-    #: When the line was written.
-    at: datetime | None = None
+    at: datetime | None = None  #: When the line was written.
     text: str
     #: The position behind the line: the log goes on there (`cursor`), and the line is the last one that ends there
     #: (`before`).
@@ -457,10 +376,8 @@ class LogPage:
     lines: tuple[LogLine, ...]
     #: Send it back as `cursor` to read further: `<run>:<offset>`, or `<run>:start` before a run's first line.
     next_cursor: str
-    #: Send it back as `before` to read the lines before these; None: there are none.
-    prev_cursor: str | None = None
-    #: True: no line will be added any more.
-    final: bool
+    prev_cursor: str | None = None  #: Send it back as `before` to read the lines before these; None: there are none.
+    final: bool  #: True: no line will be added any more.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -469,8 +386,7 @@ class LogHits:
 
     counts: tuple[LogCount, ...]
     lines: tuple[LogLine, ...]
-    #: False: the log is so long that only a part was searched.
-    complete: bool = True
+    complete: bool = True  #: False: the log is so long that only a part was searched.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -506,11 +422,9 @@ class EventPage:
 class MeanUse:
     """What a run uses in the mean; None: not measured."""
 
-    #: Cores, and bytes of memory, of a rank.
-    cpu: float | None = None
+    cpu: float | None = None  #: Cores, and bytes of memory, of a rank.
     memory: float | None = None
-    #: Per cent, bytes of memory and watts, of a GPU.
-    gpu_use: float | None = None
+    gpu_use: float | None = None  #: Per cent, bytes of memory and watts, of a GPU.
     gpu_memory: float | None = None
     gpu_power: float | None = None
     #: The part of the time of its GPUs in which they did nothing, 0 to 1, of a run that has ended.
@@ -523,19 +437,14 @@ class NodeTask:
 
     task_id: int
     user: str
-    #: Indices of the GPUs that the task holds there; empty: the whole node.
-    gpus: tuple[int, ...]
-    #: Its name; empty: it is not told.
-    name: str = ""
-    #: Number of its run, and the priority that the run holds.
-    run: int | None = None
+    gpus: tuple[int, ...]  #: Indices of the GPUs that the task holds there; empty: the whole node.
+    name: str = ""  #: Its name; empty: it is not told.
+    run: int | None = None  #: Number of its run, and the priority that the run holds.
     priority: str | None = None
     #: What the run does: its ranks start, they run, or they were told to leave. One of starting, running, leaving.
     phase: str | None = None
-    #: When all its ranks were up.
-    running_since: datetime | None = None
-    #: Deadline of its notice; None: there is none.
-    deadline: datetime | None = None
+    running_since: datetime | None = None  #: When all its ranks were up.
+    deadline: datetime | None = None  #: Deadline of its notice; None: there is none.
     #: What it uses on this node; None: nothing was measured in the last five minutes, or it was not asked for.
     use: MeanUse | None = None
 
@@ -550,28 +459,21 @@ class Node:
     zone: str
     gpus: int
     ready: bool
-    #: One of none, cordoned, draining, quarantined.
-    mark: str
+    mark: str  #: One of none, cordoned, draining, quarantined.
     #: The only task that holds the node, and its user; None if no task or several tasks hold it.
     task_id: int | None = None
     user: str | None = None
-    #: Number of GPUs that no task holds.
-    gpus_free: int = 0
-    #: Every task that holds the node, or GPUs of it.
-    tasks: tuple[NodeTask, ...] = ()
+    gpus_free: int = 0  #: Number of GPUs that no task holds.
+    tasks: tuple[NodeTask, ...] = ()  #: Every task that holds the node, or GPUs of it.
     #: The orphaned run that holds the node, which belongs to no task of the database; None: none does.
     orphan: str | None = None
     #: Its state in a word; the first of these that is so. Down: the cluster cannot reach it; closed: the cluster itself
     #: takes no new runs on it. One of down, orphaned, draining, cordoned, quarantined, closed, held, shared, free.
     state: str = "free"
-    #: Why it takes no new runs, as sentences; None: it does.
-    reason: str | None = None
-    #: Since when it is ready or not, closed or open, and marked or not; None: not known.
-    since: datetime | None = None
-    #: The admin who has put the mark on it, or has taken it away; None: no admin has.
-    by: str | None = None
-    #: When the service saw it last.
-    seen_at: datetime | None = None
+    reason: str | None = None  #: Why it takes no new runs, as sentences; None: it does.
+    since: datetime | None = None  #: Since when it is ready or not, closed or open, and marked or not; None: not known.
+    by: str | None = None  #: The admin who has put the mark on it, or has taken it away; None: no admin has.
+    seen_at: datetime | None = None  #: When the service saw it last.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -600,13 +502,10 @@ class GroupOverview:
     nodes: int
     held: int
     free: int
-    #: Nodes that are cordoned, quarantined, draining or not ready, and not held.
-    unavailable: int
-    #: Held nodes that have GPUs left for tasks that share nodes.
-    shared: int = 0
+    unavailable: int  #: Nodes that are cordoned, quarantined, draining or not ready, and not held.
+    shared: int = 0  #: Held nodes that have GPUs left for tasks that share nodes.
     gpus: int = 0
-    #: Free GPUs on nodes that take new runs.
-    gpus_free: int = 0
+    gpus_free: int = 0  #: Free GPUs on nodes that take new runs.
     levels: tuple[LevelCount, ...]
 
 
@@ -616,8 +515,7 @@ class Cluster:
 
     paused: bool
     groups: tuple[GroupOverview, ...]
-    #: Why the scheduler decides nothing now, in a sentence; None: it decides.
-    standstill: str | None = None
+    standstill: str | None = None  #: Why the scheduler decides nothing now, in a sentence; None: it decides.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -627,26 +525,21 @@ class PreviewTask:
     task_id: int
     name: str
     user: str
-    #: The priority that its run holds, or that was asked for; None: AUTO, and it waits.
-    priority: str | None = None
+    priority: str | None = None  #: The priority that its run holds, or that was asked for; None: AUTO, and it waits.
     nodes: int
-    #: GPUs on each of its nodes; None: whole nodes.
-    gpus: int | None = None
+    gpus: int | None = None  #: GPUs on each of its nodes; None: whole nodes.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisplacedTask(PreviewTask):
     """A task that would be told to leave."""
 
-    #: Those of its nodes that would be marked.
-    node_names: tuple[str, ...]
-    #: When it is away at the latest: the deadline of its notice; None: not known.
-    away_by: datetime | None = None
+    node_names: tuple[str, ...]  #: Those of its nodes that would be marked.
+    away_by: datetime | None = None  #: When it is away at the latest: the deadline of its notice; None: not known.
     #: When and where it would go on; None and empty: not in the time that was computed.
     goes_on_at: datetime | None = None
     goes_on_nodes: tuple[str, ...]
-    #: Whether it would end by itself instead.
-    ends: bool
+    ends: bool  #: Whether it would end by itself instead.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -654,16 +547,14 @@ class MovedTask(PreviewTask):
     """A task on other nodes that would make room for a displaced one."""
 
     at: datetime
-    #: That one.
-    beneficiary: int
+    beneficiary: int  #: That one.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaterTask(PreviewTask):
     """A waiting task that would start later."""
 
-    #: When it would start without the mark, and with it; None: not in the time that was computed.
-    without: datetime
+    without: datetime  #: When it would start without the mark, and with it; None: not in the time that was computed.
     with_mark: datetime | None = None
 
 
@@ -671,13 +562,10 @@ class LaterTask(PreviewTask):
 class Assumption:
     """Something that computed times or figures rest on, or what they cannot know."""
 
-    #: Which it is. Who does not know it shows the sentence.
-    name: str
+    name: str  #: Which it is. Who does not know it shows the sentence.
     sentence: str
-    #: The number of tasks or nodes that it is about; None: it is about no number.
-    count: int | None = None
-    #: The length of time that it names, in seconds; None: it names none.
-    length_s: float | None = None
+    count: int | None = None  #: The number of tasks or nodes that it is about; None: it is about no number.
+    length_s: float | None = None  #: The length of time that it names, in seconds; None: it names none.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -686,37 +574,29 @@ class MarkPreview:
 
     at: datetime
     nodes: tuple[str, ...]
-    #: One of cordoned, draining.
-    mark: str
-    #: The whole in a few sentences.
-    sentence: str
+    mark: str  #: One of cordoned, draining.
+    sentence: str  #: The whole in a few sentences.
     displaced: tuple[DisplacedTask, ...]
-    #: Tasks that would stay on these nodes until their runs end.
-    staying: tuple[PreviewTask, ...]
+    staying: tuple[PreviewTask, ...]  #: Tasks that would stay on these nodes until their runs end.
     moved: tuple[MovedTask, ...]
     #: The first 100 of each node group, the soonest first; and how many there are beyond them.
     later: tuple[LaterTask, ...]
     later_left_out: int
     #: When the last task that is told to leave is away at the latest; None: none is told.
     empty_by: datetime | None = None
-    #: Up to when the planner was run, and the precision of its times, in seconds.
-    computed_until: datetime
+    computed_until: datetime  #: Up to when the planner was run, and the precision of its times, in seconds.
     step_s: float
-    #: What the times rest on.
-    assumptions: tuple[Assumption, ...]
+    assumptions: tuple[Assumption, ...]  #: What the times rest on.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
     """Whether the service is well. `status` is `ok` or `degraded`."""
 
-    #: One of ok, degraded.
-    status: str
+    status: str  #: One of ok, degraded.
     version: str
-    #: Seconds since the last tick that succeeded.
-    last_tick_s: float | None = None
-    #: What is wrong, in a sentence; None: all is well.
-    detail: str | None = None
+    last_tick_s: float | None = None  #: Seconds since the last tick that succeeded.
+    detail: str | None = None  #: What is wrong, in a sentence; None: all is well.
     #: Whether the scheduler decides. While it does not, no task starts, none is interrupted, and running tasks go on.
     deciding: bool = True
 
@@ -730,35 +610,26 @@ class ShortWait:
     #: What the words need: `nodes`, `gpus`, `group`; also `used`, `limit` and `level` (quota), `first` (reserved), and
     #: `retry` and `of` (retry).
     data: dict[str, Any]
-    #: About when that is over, if it can be said; the words then end with it.
-    until: datetime | None = None
-    #: The words, without capital, full stop and that time.
-    words: str
-    #: The words with that time.
-    text: str
+    until: datetime | None = None  #: About when that is over, if it can be said; the words then end with it.
+    words: str  #: The words, without capital, full stop and that time.
+    text: str  #: The words with that time.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueTask:
     """A task that waits. Of another user's task the name is not told, and of its quota nothing."""
 
-    #: Its number in this list.
-    number: int
-    #: Its place among the waiting tasks of its group, from 1; None: its owner holds it.
-    position: int | None = None
+    number: int  #: Its number in this list.
+    position: int | None = None  #: Its place among the waiting tasks of its group, from 1; None: its owner holds it.
     task_id: int
     user: str
-    #: Its name; empty: it is not told.
-    name: str
-    #: The priority that counts now.
-    priority: str
+    name: str  #: Its name; empty: it is not told.
+    priority: str  #: The priority that counts now.
     #: The priority that was asked for: tasks of one user change places where it is the same. Null: it is not told.
     asked: str | None = None
     nodes: int
-    #: GPUs on each of its nodes; None: whole nodes.
-    gpus: int | None = None
-    #: One of queued, suspended.
-    state: str
+    gpus: int | None = None  #: GPUs on each of its nodes; None: whole nodes.
+    state: str  #: One of queued, suspended.
     submitted_at: datetime
     waiting_since: datetime
     short: ShortWait
@@ -769,20 +640,17 @@ class GroupQueue:
     """The queue of a node group."""
 
     group: str
-    #: How many tasks wait for a turn, and how many are held by their owners.
-    waiting: int
+    waiting: int  #: How many tasks wait for a turn, and how many are held by their owners.
     held: int
     items: tuple[QueueTask, ...]
-    #: `after` of the next page; None: this is the last one.
-    next: int | None = None
+    next: int | None = None  #: `after` of the next page; None: this is the last one.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
     """The queues of node groups, as the latest plan has them; groups in which nothing waits are left out."""
 
-    #: When that plan was made.
-    at: datetime | None = None
+    at: datetime | None = None  #: When that plan was made.
     groups: tuple[GroupQueue, ...]
 
 
@@ -791,10 +659,8 @@ class UseNow:
     """What the nodes do now, in nodes; k GPUs of a node count k / GPUs-of-the-node."""
 
     nodes: int
-    #: Nodes that runs hold: the sum of the four below.
-    held: float
-    #: Those of runs that start, that compute, whose GPUs are idle, and that were told to leave.
-    starting: float
+    held: float  #: Nodes that runs hold: the sum of the four below.
+    starting: float  #: Those of runs that start, that compute, whose GPUs are idle, and that were told to leave.
     useful: float
     idle: float
     leaving: float
@@ -808,21 +674,18 @@ class Hour:
     """What the nodes did in an hour. Lengths of time are seconds of nodes."""
 
     hour: datetime
-    #: Up to when it is counted: its end, but for the present hour.
-    until: datetime
+    until: datetime  #: Up to when it is counted: its end, but for the present hour.
     #: All node time there was, and in it that of nodes which took no new runs; None: it was not recorded.
     capacity_s: float | None = None
     down_s: float | None = None
-    #: Node time that runs held, and in it that of their starts, of work, of saving and of lost work.
-    held_s: float
+    held_s: float  #: Node time that runs held, and in it that of their starts, of work, of saving and of lost work.
     starting_s: float
     useful_s: float
     saving_s: float
     lost_s: float
     #: Seconds of GPUs in which they did nothing, as far as runs have ended: of those that go on it is not known yet.
     gpu_idle_s: float
-    #: The parts of all node time that were held, and useful, 0 to 1; None: not known.
-    occupancy: float | None = None
+    occupancy: float | None = None  #: The parts of all node time that were held, and useful, 0 to 1; None: not known.
     useful_share: float | None = None
 
 
@@ -843,16 +706,12 @@ class Overview:
     #: The number of the last event before: with `after` of it, `GET /events` tells all that has changed since.
     change: int
     paused: bool
-    #: Why the scheduler decides nothing now, in a sentence; None: it decides.
-    standstill: str | None = None
+    standstill: str | None = None  #: Why the scheduler decides nothing now, in a sentence; None: it decides.
     now: UseNow
-    #: The last 24 hours and the present one, the oldest first.
-    hours: tuple[Hour, ...]
-    #: Running and waiting tasks by priority, over all node groups; the highest first.
-    levels: tuple[LevelCount, ...]
+    hours: tuple[Hour, ...]  #: The last 24 hours and the present one, the oldest first.
+    levels: tuple[LevelCount, ...]  #: Running and waiting tasks by priority, over all node groups; the highest first.
     groups: tuple[GroupOverview, ...]
-    #: How many tasks were submitted, and ended, in the last three hours.
-    submitted_3h: int
+    submitted_3h: int  #: How many tasks were submitted, and ended, in the last three hours.
     ended_3h: EndedCount
 
 
@@ -866,14 +725,10 @@ class Quota:
     limit: int | None
     #: The highest limit to which users for whom the row counts may raise their own row; None: they may not.
     ceiling: int | None = None
-    #: From this time on the row does not count; None: it does not expire.
-    expires_at: datetime | None = None
-    #: Whether that time has come. Admins see such rows for 30 days.
-    expired: bool
-    #: Sent back in `If-Match`, it makes a change fail if the row has changed in the meantime.
-    version: str = ""
-    #: In the answer to a change: a warning, if the row is probably a mistake.
-    warning: str | None = None
+    expires_at: datetime | None = None  #: From this time on the row does not count; None: it does not expire.
+    expired: bool  #: Whether that time has come. Admins see such rows for 30 days.
+    version: str = ""  #: Sent back in `If-Match`, it makes a change fail if the row has changed in the meantime.
+    warning: str | None = None  #: In the answer to a change: a warning, if the row is probably a mistake.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -889,16 +744,12 @@ class OwnQuota:
 
     group: str
     priority: str
-    #: The limit in nodes; None: no limit.
-    limit: int | None
-    #: Nodes that the user holds; k GPUs of a node count as k / GPUs-of-the-node.
-    used: float
-    #: The row that gives the limit: `user:NAME`, `group:NAME`, `public` or `none`.
-    source: str
+    limit: int | None  #: The limit in nodes; None: no limit.
+    used: float  #: Nodes that the user holds; k GPUs of a node count as k / GPUs-of-the-node.
+    source: str  #: The row that gives the limit: `user:NAME`, `group:NAME`, `public` or `none`.
     #: The highest limit to which users may raise it themselves (PUT /me/quota); None: they may not.
     ceiling: int | None = None
-    #: When that row expires; None: never.
-    expires_at: datetime | None = None
+    expires_at: datetime | None = None  #: When that row expires; None: never.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -916,8 +767,7 @@ class Me:
     """The user or service that asks."""
 
     name: str
-    #: One of user, service.
-    kind: str
+    kind: str  #: One of user, service.
     admin: bool
     groups: tuple[str, ...]
     scopes: tuple[str, ...]

@@ -18,34 +18,26 @@ class MountRule:
 
     name: str
     subject: str
-    #: One of add, remove.
-    action: str
-    #: One of host_path, pvc.
-    kind: str | None = None
+    action: str  #: One of add, remove.
+    kind: str | None = None  #: One of host_path, pvc.
     source: str
     mount_path: str
     read_only: bool
     priority: int
     node_group: str | None = None
     description: str
-    #: Sent back in `If-Match`, it makes a change fail if the rule has changed in the meantime.
-    version: str = ""
-    #: In the answer to a change: warnings on values that are probably mistakes.
-    warnings: tuple[str, ...] = ()
+    version: str = ""  #: Sent back in `If-Match`, it makes a change fail if the rule has changed in the meantime.
+    warnings: tuple[str, ...] = ()  #: In the answer to a change: warnings on values that are probably mistakes.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mounted:
     """One folder that a container sees; all placeholders are filled in."""
 
-    #: Name of the mount rule that it comes from.
-    rule: str
-    #: One of host_path, pvc.
-    kind: str
-    #: The folder of the node, or the claim.
-    source: str
-    #: Folder in the claim; empty: all of it.
-    sub_path: str
+    rule: str  #: Name of the mount rule that it comes from.
+    kind: str  #: One of host_path, pvc.
+    source: str  #: The folder of the node, or the claim.
+    sub_path: str  #: Folder in the claim; empty: all of it.
     mount_path: str
     read_only: bool
 
@@ -56,8 +48,7 @@ class Overruled:
 
     rule: str
     mount_path: str
-    #: The reason, as a part of a sentence.
-    why: str
+    why: str  #: The reason, as a part of a sentence.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +56,10 @@ class ResolvedMounts:
     """What a user sees on nodes of a group, by the mount rules."""
 
     user: str
-    #: The groups of the user that count.
-    groups: tuple[str, ...]
+    groups: tuple[str, ...]  #: The groups of the user that count.
     node_group: str
-    #: Folders by mount path, each before the folders below it.
-    mounts: tuple[Mounted, ...]
-    #: Rules for the user that stronger rules overrule.
-    left_out: tuple[Overruled, ...]
+    mounts: tuple[Mounted, ...]  #: Folders by mount path, each before the folders below it.
+    left_out: tuple[Overruled, ...]  #: Rules for the user that stronger rules overrule.
     warnings: tuple[str, ...]
 
 
@@ -92,10 +80,8 @@ class ContainerEnvironment:
     description: str
     image: str | None = None
     python: str | None = None
-    #: Variables with all placeholders filled in; those that need a task are left out.
-    variables: dict[str, str]
-    #: Whether the user gets it when the user chooses none.
-    default: bool
+    variables: dict[str, str]  #: Variables with all placeholders filled in; those that need a task are left out.
+    default: bool  #: Whether the user gets it when the user chooses none.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +91,7 @@ class ContainerConfig:
     user: str
     groups: tuple[str, ...]
     node_group: str
-    #: Folders by mount path, each before the folders below it.
-    mounts: tuple[Mounted, ...]
+    mounts: tuple[Mounted, ...]  #: Folders by mount path, each before the folders below it.
     left_out: tuple[Overruled, ...]
     environments: tuple[ContainerEnvironment, ...]
     warnings: tuple[str, ...]
@@ -118,64 +103,45 @@ class ContainerConfig:
 class HaienvFacts:
     """An environment of haienv: facts of one of its generations."""
 
-    #: `users/ann`, `groups/cv` or `base`.
-    owner: str
-    #: The current generation; None: there is none that can be read.
-    generation: int | None = None
-    #: Its complete generations, in order; at most the last hundred.
-    generations: tuple[int, ...]
-    #: The digest of the files of the generation.
-    digest: str
-    #: The version of Python, such as 3.11.7.
-    python: str
-    #: The version of CUDA that its packages are for.
-    cuda: str | None = None
+    owner: str  #: `users/ann`, `groups/cv` or `base`.
+    generation: int | None = None  #: The current generation; None: there is none that can be read.
+    generations: tuple[int, ...]  #: Its complete generations, in order; at most the last hundred.
+    digest: str  #: The digest of the files of the generation.
+    python: str  #: The version of Python, such as 3.11.7.
+    cuda: str | None = None  #: The version of CUDA that its packages are for.
     files: int | None = None
-    #: In bytes.
-    size: int | None = None
-    #: The generation that it extends, such as `base/torch@3`.
-    extends: str | None = None
+    size: int | None = None  #: In bytes.
+    extends: str | None = None  #: The generation that it extends, such as `base/torch@3`.
     built_by: str
     built_at: str
-    #: Whether Jupyter offers it as a kernel.
-    kernel: bool
-    #: Whether there is a draft with changes that no generation has yet.
-    draft: bool
-    #: What is wrong with it; empty: nothing.
-    trouble: str
-    #: Whether the caller may have it built.
-    may_build: bool
+    kernel: bool  #: Whether Jupyter offers it as a kernel.
+    draft: bool  #: Whether there is a draft with changes that no generation has yet.
+    trouble: str  #: What is wrong with it; empty: nothing.
+    may_build: bool  #: Whether the caller may have it built.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
     """What a task can run in: an image, which admins set up, or an environment of haienv, which lives in one."""
 
-    #: One of image, haienv.
-    kind: str = "image"
+    kind: str = "image"  #: One of image, haienv.
     #: The name of an image; the full name of an environment: `users/ann/vision`, `groups/cv/vision`, `base/torch`.
     name: str
-    #: The name that means nothing else: `images/torch`, `users/ann/vision`.
-    full_name: str = ""
+    full_name: str = ""  #: The name that means nothing else: `images/torch`, `users/ann/vision`.
     image: str | None = None
-    #: Of an image: the path of its Python program.
-    python: str | None = None
-    #: Variables as they were written, with `{user}` and `{task}`.
-    variables: dict[str, str]
+    python: str | None = None  #: Of an image: the path of its Python program.
+    variables: dict[str, str]  #: Variables as they were written, with `{user}` and `{task}`.
     subjects: tuple[str, ...]
     description: str
     default: bool
-    #: Whether the caller gets it when the caller chooses none.
-    chosen: bool
+    chosen: bool  #: Whether the caller gets it when the caller chooses none.
     #: Of an image: its architecture and its glibc, as far as an admin has given them; empty: not known.
     machine: str = ""
     glibc: str = ""
-    #: The facts of an environment; None: it is an image.
-    haienv: HaienvFacts | None = None
+    haienv: HaienvFacts | None = None  #: The facts of an environment; None: it is an image.
     #: Of an image: sent back in `If-Match`, it makes a change fail if the image has changed in the meantime.
     version: str = ""
-    #: In the answer to a change: warnings on values that are probably mistakes.
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  #: In the answer to a change: warnings on values that are probably mistakes.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,20 +153,16 @@ class EnvironmentList:
     owners: tuple[str, ...] = ()
     #: The folder of all environments of haienv, as the service and tasks see it; None: there are none.
     root: str | None = None
-    #: What is missing in the list, and why.
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  #: What is missing in the list, and why.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentDetail(Environment):
     """One image, or one generation of an environment with its packages."""
 
-    #: The generation that is shown.
-    generation: int | None = None
-    #: Versions by package.
-    packages: dict[str, str] = field(default_factory=dict)
-    #: The folder of its Python, as tasks see it.
-    prefix: str | None = None
+    generation: int | None = None  #: The generation that is shown.
+    packages: dict[str, str] = field(default_factory=dict)  #: Versions by package.
+    prefix: str | None = None  #: The folder of its Python, as tasks see it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,8 +174,7 @@ class SnapshotRules:
     mode: str
     #: A text by which a client on the platform's own machine knows that tasks see its files; None: no client does.
     machine: str | None = None
-    #: The most files and bytes of a snapshot, and bytes of a single file.
-    max_files: int
+    max_files: int  #: The most files and bytes of a snapshot, and bytes of a single file.
     max_bytes: int
     max_file_bytes: int
 
@@ -223,10 +184,7 @@ class SnapshotState:
     """How much of a snapshot the service has."""
 
     digest: str
-    #: How many files and links it has, and the bytes of all files.
-    files: int
+    files: int  #: How many files and links it has, and the bytes of all files.
     size: int
-    #: Whether everything is there, so that tasks can start in it.
-    complete: bool
-    #: The SHA-256 of each content that is missing, in the order of the manifest.
-    missing: tuple[str, ...]
+    complete: bool  #: Whether everything is there, so that tasks can start in it.
+    missing: tuple[str, ...]  #: The SHA-256 of each content that is missing, in the order of the manifest.

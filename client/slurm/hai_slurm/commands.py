@@ -9,7 +9,7 @@ import sys
 from hai_client.errors import HaiError
 from hai_client.launching.hostlist import BadHostlist
 from hai_client.launching.programs import guarded
-from hai_slurm.shared.options import BadOption
+from hai_slurm.shared.getting import BadOption
 
 #: Commands inside a task, with their modules.
 INSIDE = {

@@ -47,11 +47,9 @@ class Exported:
     """An archive."""
 
     file: str
-    #: The digest of the files in it: `haienv import --digest` checks it.
-    contents: str
+    contents: str  #: The digest of the files in it: `haienv import --digest` checks it.
     files: int
-    #: Its size, bytes.
-    size: int
+    size: int  #: Its size, bytes.
 
 
 def export(generation: Generation, to: Path) -> Exported:

@@ -51,8 +51,7 @@ for line in sys.stdin.buffer.read().split(b"\\n"):
 
 class _Unit(NamedTuple):
     source: str
-    #: In the store, and in the environment.
-    stored: str
+    stored: str  #: In the store, and in the environment.
     target: str
     shown: str
 

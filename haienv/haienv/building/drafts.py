@@ -37,8 +37,7 @@ class Frozen:
     """What `freeze` has made."""
 
     generation: Generation
-    #: False: nothing had changed, and it is the generation that was there.
-    changed: bool
+    changed: bool  #: False: nothing had changed, and it is the generation that was there.
 
 
 def prefix_of(env: EnvFolder) -> Path:

@@ -30,10 +30,8 @@ class Package:
     """A package that is installed."""
 
     version: str
-    #: Whether a user has named it, rather than another package.
-    requested: bool
-    #: Where it is from, if from no index; without a user's name or password.
-    url: str = ""
+    requested: bool  #: Whether a user has named it, rather than another package.
+    url: str = ""  #: Where it is from, if from no index; without a user's name or password.
 
     def requirement(self, name: str) -> str:
         """Return the requirement that asks for it."""

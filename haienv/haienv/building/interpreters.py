@@ -22,14 +22,10 @@ _CLAUSE = re.compile(r"(~=|===?|!=|<=|>=|<|>)\s*(\d+(?:\.\d+)*)(\.\*)?")
 class Interpreter:
     """The Python of an environment."""
 
-    #: Such as 3.11.7.
-    version: str
-    #: The program that the environment was made with; that of a conda environment is in it.
-    program: str
-    #: Such as CPython.
-    implementation: str
-    #: Whether it lies in the environment itself, as conda's does.
-    inside: bool = False
+    version: str  #: Such as 3.11.7.
+    program: str  #: The program that the environment was made with; that of a conda environment is in it.
+    implementation: str  #: Such as CPython.
+    inside: bool = False  #: Whether it lies in the environment itself, as conda's does.
 
     @property
     def noted(self) -> str:

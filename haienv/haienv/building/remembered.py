@@ -39,15 +39,11 @@ Facts = tuple[int, int, int, int]
 class File(NamedTuple):
     """A file or a symbolic link of a tree. Environments have tens of thousands: a tuple is made fastest."""
 
-    #: Relative to the tree.
-    path: str
-    #: `f` file, `x` file that can be executed, `l` symbolic link.
-    kind: str
+    path: str  #: Relative to the tree.
+    kind: str  #: `f` file, `x` file that can be executed, `l` symbolic link.
     facts: Facts
-    #: How many names the file has.
-    links: int
-    #: SHA-256, or the target of a link; empty: not read yet.
-    content: str = ""
+    links: int  #: How many names the file has.
+    content: str = ""  #: SHA-256, or the target of a link; empty: not read yet.
 
     @property
     def size(self) -> int:

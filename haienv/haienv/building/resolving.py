@@ -21,14 +21,11 @@ _HASH = re.compile(r"\s--hash=(sha256:[0-9a-f]{64})")
 class Wanted:
     """What is to be resolved together."""
 
-    #: Requirements, with the hashes that a user's lock file names for them.
-    requirements: Sequence[str]
+    requirements: Sequence[str]  #: Requirements, with the hashes that a user's lock file names for them.
     constraints: Sequence[str] = ()
     indexes: Sequence[str] = ()
-    #: The one index that a package comes from, by package.
-    packages: Mapping[str, str] = field(default_factory=dict)
-    #: What is done, for an error.
-    doing: str = "resolve the requirements"
+    packages: Mapping[str, str] = field(default_factory=dict)  #: The one index that a package comes from, by package.
+    doing: str = "resolve the requirements"  #: What is done, for an error.
 
 
 def resolve(uv: Uv, python: Path, wanted: Wanted) -> str:

@@ -43,10 +43,8 @@ class Pack:
     """The image of a generation."""
 
     file: Path
-    #: SHA-256 of the file: `sha256:...`.
-    image: str
-    #: Its size, bytes.
-    size: int
+    image: str  #: SHA-256 of the file: `sha256:...`.
+    size: int  #: Its size, bytes.
 
 
 def pack(env: EnvFolder, generation: Generation, *, say: Callable[[str], None]) -> Pack:

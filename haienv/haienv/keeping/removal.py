@@ -29,10 +29,8 @@ class Collected:
     """What `collect` has done with one generation."""
 
     generation: int
-    #: The sum of the sizes of its files, bytes. Others may share them by hard links.
-    size: int
-    #: Why it stays; empty: it is removed.
-    kept_by: tuple[str, ...] = ()
+    size: int  #: The sum of the sizes of its files, bytes. Others may share them by hard links.
+    kept_by: tuple[str, ...] = ()  #: Why it stays; empty: it is removed.
 
 
 def collect(env: EnvFolder, keep: int, *, say: Callable[[str], None]) -> list[Collected]:

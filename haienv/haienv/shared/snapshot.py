@@ -26,13 +26,11 @@ _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP)
 class Entry(NamedTuple):
     """A file or a symbolic link of a tree. Environments have tens of thousands: a tuple is made fastest."""
 
-    #: `f` file, `x` file that can be executed, `l` symbolic link.
-    kind: str
+    kind: str  #: `f` file, `x` file that can be executed, `l` symbolic link.
     size: int
     modified_ns: int
     inode: int
-    #: SHA-256 of a file, target of a link; empty: not read yet.
-    content: str = ""
+    content: str = ""  #: SHA-256 of a file, target of a link; empty: not read yet.
 
     def same(self, other: Entry) -> bool:
         """Whether nothing of it has changed, as far as can be seen without reading it."""

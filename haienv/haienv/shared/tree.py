@@ -43,8 +43,7 @@ class Contents:
 
     digest: str
     files: int
-    #: The sum of the sizes, bytes.
-    size: int
+    size: int  #: The sum of the sizes, bytes.
 
 
 def contents(top: Path) -> Contents:

@@ -18,17 +18,12 @@ class Source:
 
     #: Requirements of pip, one each, with the hashes (`--hash=sha256:...`) that a lock file names.
     requirements: tuple[str, ...] = ()
-    #: Requirements that only limit versions (`-c` of pip).
-    constraints: tuple[str, ...] = ()
-    #: The versions of Python that it is for, such as `>=3.9,<3.13`; None: it says nothing.
-    python: str | None = None
-    #: Addresses of package indexes.
-    indexes: tuple[str, ...] = ()
-    #: Packages of conda, as match specifications, and the channels that they come from.
-    conda: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()  #: Requirements that only limit versions (`-c` of pip).
+    python: str | None = None  #: The versions of Python that it is for, such as `>=3.9,<3.13`; None: it says nothing.
+    indexes: tuple[str, ...] = ()  #: Addresses of package indexes.
+    conda: tuple[str, ...] = ()  #: Packages of conda, as match specifications, and the channels that they come from.
     channels: tuple[str, ...] = ()
-    #: Environment variables.
-    variables: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)  #: Environment variables.
 
 
 def joined(sources: Iterable[Source]) -> Source:

@@ -30,13 +30,10 @@ _REMEDY = "write for example numpy=2.1, numpy=2.1=py311h_0 or conda-forge::numpy
 class CondaSpec(NamedTuple):
     """The parts of a match specification."""
 
-    #: `conda-forge`, an address, or empty: any of the file's channels.
-    channel: str
-    #: `/linux-64`, or empty.
-    subdir: str
+    channel: str  #: `conda-forge`, an address, or empty: any of the file's channels.
+    subdir: str  #: `/linux-64`, or empty.
     name: str
-    #: What follows the name: version and build, and keys in brackets.
-    rest: str
+    rest: str  #: What follows the name: version and build, and keys in brackets.
 
     def at(self, address: Callable[[str], str]) -> str:
         """Return the specification with the address of its channel, which `address` knows."""

@@ -19,10 +19,8 @@ class Login:
     """A platform that is known here."""
 
     url: str
-    #: The user's name there; empty: unknown.
-    user: str = ""
-    #: The folder of all its environments; None: this machine does not have it.
-    root: Path | None = None
+    user: str = ""  #: The user's name there; empty: unknown.
+    root: Path | None = None  #: The folder of all its environments; None: this machine does not have it.
 
 
 def login_of(environ: Mapping[str, str]) -> Login | None:

@@ -19,33 +19,23 @@ class Manifest:
 
     name: str
     generation: int
-    #: The digest of its files (`haienv.shared.tree`).
-    digest: str
-    #: Number of its files, and the sum of their sizes in bytes.
-    files: int
+    digest: str  #: The digest of its files (`haienv.shared.tree`).
+    files: int  #: Number of its files, and the sum of their sizes in bytes.
     size: int
-    #: SHA-256 of its requirements.lock.
-    lock: str
+    lock: str  #: SHA-256 of its requirements.lock.
     #: Version of Python, such as 3.11.7, and the program that the environment was made with; empty: conda brought it.
     python: str
     interpreter: str
     machine: str
-    #: The oldest version of glibc that it runs with, such as 2.28; empty: it needs none.
-    glibc: str
-    #: Version of CUDA that its packages are for, such as 12.6; None: none.
-    cuda: str | None
-    #: The generation that it extends, such as base/torch@3, and its digest.
-    extends: str | None
+    glibc: str  #: The oldest version of glibc that it runs with, such as 2.28; empty: it needs none.
+    cuda: str | None  #: Version of CUDA that its packages are for, such as 12.6; None: none.
+    extends: str | None  #: The generation that it extends, such as base/torch@3, and its digest.
     extends_digest: str | None
-    #: What was asked for beyond that.
-    requirements: tuple[str, ...]
+    requirements: tuple[str, ...]  #: What was asked for beyond that.
     built_by: str
-    #: RFC 3339.
-    built_at: str
-    #: Whether Jupyter offers it as a kernel.
-    kernel: bool
-    #: Environment variables of its shells, runs and tasks.
-    variables: dict[str, str] = field(default_factory=dict)
+    built_at: str  #: RFC 3339.
+    kernel: bool  #: Whether Jupyter offers it as a kernel.
+    variables: dict[str, str] = field(default_factory=dict)  #: Environment variables of its shells, runs and tasks.
 
     def write(self, path: Path) -> None:
         """Write the manifest, whole or not at all. Raises OSError."""

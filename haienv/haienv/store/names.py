@@ -26,8 +26,7 @@ class Owner:
     """The owner of an environment."""
 
     level: str
-    #: The group or the user; empty for `base`.
-    name: str = ""
+    name: str = ""  #: The group or the user; empty for `base`.
 
     def __str__(self) -> str:
         return self.level if self.level == BASE else f"{self.level}/{self.name}"
@@ -61,10 +60,8 @@ class Reference:
     """What a user has written: `vision`, `vision@3`, `groups/cv/vision`."""
 
     name: str
-    #: None: looked up among the user's own, the groups' and the base environments.
-    owner: Owner | None = None
-    #: None: the current one.
-    generation: int | None = None
+    owner: Owner | None = None  #: None: looked up among the user's own, the groups' and the base environments.
+    generation: int | None = None  #: None: the current one.
 
     def __str__(self) -> str:
         full = self.name if self.owner is None else f"{self.owner}/{self.name}"

@@ -42,19 +42,13 @@ _SUFFIX = ".json"
 class Use:
     """A reference to one generation."""
 
-    #: The full name: `users/ann/vision`.
-    environment: str
+    environment: str  #: The full name: `users/ann/vision`.
     generation: int
-    #: `task`, `kernel` or `keep`.
-    kind: str
-    #: In words, for people: `task digits (42)`.
-    what: str
-    #: RFC 3339, in UTC.
-    since: str
-    #: After this time it does not count; None: until it is released.
-    until: str | None = None
-    #: Who has written it: a user, or `service`. The folder says it.
-    writer: str = ""
+    kind: str  #: `task`, `kernel` or `keep`.
+    what: str  #: In words, for people: `task digits (42)`.
+    since: str  #: RFC 3339, in UTC.
+    until: str | None = None  #: After this time it does not count; None: until it is released.
+    writer: str = ""  #: Who has written it: a user, or `service`. The folder says it.
 
     def __str__(self) -> str:
         return f"{self.what} of {self.writer}" if self.writer not in ("", SERVICE) else self.what

@@ -38,12 +38,9 @@ class Listed:
     """An environment in a list."""
 
     name: EnvName
-    #: None: it has no complete generation.
-    manifest: Manifest | None
-    #: What is wrong with it; empty: nothing.
-    trouble: str = ""
-    #: Whether there is a draft, which may have changes that are in no generation.
-    draft: bool = False
+    manifest: Manifest | None  #: None: it has no complete generation.
+    trouble: str = ""  #: What is wrong with it; empty: nothing.
+    draft: bool = False  #: Whether there is a draft, which may have changes that are in no generation.
 
 
 class Registry:

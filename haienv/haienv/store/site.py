@@ -33,11 +33,9 @@ class Site:
 
     #: The one index that a package comes from, by package in its normal form.
     packages: Mapping[str, str] = field(default_factory=dict)
-    #: Files: the certificates to trust, and users and passwords of indexes.
-    certificates: str | None = None
+    certificates: str | None = None  #: Files: the certificates to trust, and users and passwords of indexes.
     netrc: str | None = None
-    #: Whether uv may fetch Pythons.
-    python_downloads: bool = True
+    python_downloads: bool = True  #: Whether uv may fetch Pythons.
     #: Channels of conda by name, and what stands before the names of others.
     channels: Mapping[str, str] = field(default_factory=dict)
     channel_alias: str | None = None

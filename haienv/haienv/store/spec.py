@@ -31,14 +31,10 @@ class Spec:
     python: str | None = None
     #: The versions of Python that the project is for, such as `>=3.9,<3.13`; None: all.
     requires_python: str | None = None
-    #: The environment whose packages it has too; None: it extends none.
-    extends: str | None = None
-    #: Requirements as in a requirements file, one each.
-    requirements: tuple[str, ...] = ()
-    #: Requirements that only limit versions.
-    constraints: tuple[str, ...] = ()
-    #: Addresses of package indexes; the first one that has a package counts.
-    indexes: tuple[str, ...] = ()
+    extends: str | None = None  #: The environment whose packages it has too; None: it extends none.
+    requirements: tuple[str, ...] = ()  #: Requirements as in a requirements file, one each.
+    constraints: tuple[str, ...] = ()  #: Requirements that only limit versions.
+    indexes: tuple[str, ...] = ()  #: Addresses of package indexes; the first one that has a package counts.
     #: Packages of conda, as match specifications. With one, conda brings Python, and the flavour is conda's.
     conda: tuple[str, ...] = ()
     #: The channels of conda, by name or address; the first one that has a package counts.
@@ -46,8 +42,7 @@ class Spec:
     #: Environment variables of its shells, runs and kernels.
     variables: Mapping[str, str] = field(default_factory=dict)
     description: str = ""
-    #: Whether Jupyter offers it as a kernel.
-    kernel: bool = True
+    kernel: bool = True  #: Whether Jupyter offers it as a kernel.
 
     def adding(self, requirements: Iterable[str]) -> Spec:
         """Return the spec with further requirements; one for the same package replaces the old one."""

@@ -32,46 +32,30 @@ SCHEDULER_VARIABLES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartEnv:
-    """Values, addresses and tokens that a pod of the Hub gets from the chart.
+    """Values, addresses and tokens that a pod of the Hub gets from the chart."""
 
-    Attributes:
-        values: The part of the chart's values that the Hub reads.
-        release: Name of the release.
-        namespace: Namespace of users' servers and training pods.
-        version: Version of the chart's images.
-        hub_url: URL of the Hub as other pods reach it.
-        proxy_api_url: URL of the proxy's interface for routes.
-        public_url: URL of the proxy as users' servers reach it, without a path.
-        service_url: URL of the scheduler as the proxy reaches it, without a path.
-        api_url: URL of the scheduler's REST interface as users' servers reach it.
-        db_url: URL of the Hub's database, with its password.
-        service_token: Token of the scheduler service.
-        spawner_token_file: File with the token that the spawner sends to the scheduler.
-        metrics_token: Token that Prometheus sends to read metrics.
-        proxy_token: Token for the proxy's interface for routes; empty: JupyterHub finds or makes one.
-        cookie_secret: Key that signs cookies, as hexadecimal digits; empty: JupyterHub finds or makes one.
-        crypt_key: Keys for encrypted parts of the Hub's database, the newest first, separated by semicolons.
-        scheduler_config: Configuration file of a scheduler that the Hub starts; None: it is a Deployment of its own.
-        scheduler_environment: The environment of a scheduler that the Hub starts.
-    """
-
-    values: Mapping[str, Any]
-    release: str
-    namespace: str
-    version: str
-    hub_url: str
-    proxy_api_url: str
-    public_url: str
-    service_url: str
-    api_url: str
-    db_url: str = field(repr=False)
-    service_token: str = field(repr=False)
-    spawner_token_file: str
-    metrics_token: str = field(repr=False)
+    values: Mapping[str, Any]  #: The part of the chart's values that the Hub reads.
+    release: str  #: Name of the release.
+    namespace: str  #: Namespace of users' servers and training pods.
+    version: str  #: Version of the chart's images.
+    hub_url: str  #: URL of the Hub as other pods reach it.
+    proxy_api_url: str  #: URL of the proxy's interface for routes.
+    public_url: str  #: URL of the proxy as users' servers reach it, without a path.
+    service_url: str  #: URL of the scheduler as the proxy reaches it, without a path.
+    api_url: str  #: URL of the scheduler's REST interface as users' servers reach it.
+    db_url: str = field(repr=False)  #: URL of the Hub's database, with its password.
+    service_token: str = field(repr=False)  #: Token of the scheduler service.
+    spawner_token_file: str  #: File with the token that the spawner sends to the scheduler.
+    metrics_token: str = field(repr=False)  #: Token that Prometheus sends to read metrics.
+    #: Token for the proxy's interface for routes; empty: JupyterHub finds or makes one.
     proxy_token: str = field(default="", repr=False)
+    #: Key that signs cookies, as hexadecimal digits; empty: JupyterHub finds or makes one.
     cookie_secret: str = field(default="", repr=False)
+    #: Keys for encrypted parts of the Hub's database, the newest first, separated by semicolons.
     crypt_key: str = field(default="", repr=False)
+    #: Configuration file of a scheduler that the Hub starts; None: it is a Deployment of its own.
     scheduler_config: str | None = None
+    #: The environment of a scheduler that the Hub starts.
     scheduler_environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def value(self, path: str) -> Any:
@@ -132,6 +116,5 @@ class ChartEnv:
             OSError: The values file cannot be read.
         """
         if not (name := os.environ.get("HAI_CHART_VALUES", "")):
-            message = "HAI_CHART_VALUES is not set: this configuration is for the Hub's pod of the HAI chart"
-            raise ValueError(message)
+            raise ValueError("HAI_CHART_VALUES is not set: this configuration is for the Hub's pod of the HAI chart")
         return cls.of(os.environ, json.loads(Path(name).read_text(encoding="utf-8")))

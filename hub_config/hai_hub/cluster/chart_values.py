@@ -37,19 +37,12 @@ ELSEWHERE: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value as the schema describes it.
+    """One value as the schema describes it."""
 
-    Attributes:
-        path: Name of the value, with dots between the levels.
-        default: The default value.
-        schema: The schema of this value.
-        table: Whether the value is a table of other values.
-    """
-
-    path: str
-    default: Any
-    schema: Schema
-    table: bool
+    path: str  #: Name of the value, with dots between the levels.
+    default: Any  #: The default value.
+    schema: Schema  #: The schema of this value.
+    table: bool  #: Whether the value is a table of other values.
 
 
 def walk(values: Mapping[str, Any], schema: Schema, above: str = "") -> Iterator[Value]:

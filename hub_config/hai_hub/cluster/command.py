@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Output, plural
-from hai_client.cli.shared.parser import Command, add_common, build
+from hai_client.cli.shared.parser import Command, add_common, build, option
 from hai_client.durations import parse_duration
 from hai_client.errors import HaiError, Invalid
 from hai_hub.cluster.chart import Chart
@@ -40,14 +40,14 @@ def command(argv: Sequence[str]) -> int:
     """
     args = build(COMMAND).parse_args(argv)
     context = Context(Output.of_process(), json=getattr(args, "json", False), url=getattr(args, "url", None))
-    return COMMAND.run(args, context)
+    return COMMAND.run(args, context) or 0
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     group: Any = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, (help_, declare, _) in _VERBS.items():
         leaf = group.add_parser(name, help=help_, description=help_, allow_abbrev=False)
-        leaf.add_argument("--chart", metavar="DIR", help="folder of the chart (default: the chart that came with HAI)")
+        option(leaf, "--chart DIR", "folder of the chart (default: the chart that came with HAI)")
         declare(leaf)
         add_common(leaf)
 
@@ -57,37 +57,29 @@ def _run(args: argparse.Namespace, context: Context) -> int:
 
 
 def _declare_release(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--release", metavar="NAME", default="hai", help="name of the release (default: hai)")
-    parser.add_argument(
-        "--namespace", "-n", metavar="NAME", default="hai", help="namespace of the platform (default: hai)"
-    )
-    parser.add_argument("--context", metavar="NAME", help="context of kubeconfig (default: the current one)")
+    option(parser, "--release NAME", "name of the release (default: hai)", default="hai")
+    option(parser, "--namespace, -n NAME", "namespace of the platform (default: hai)", default="hai")
+    option(parser, "--context NAME", "context of kubeconfig (default: the current one)")
 
 
 def _declare_config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", nargs="?", help="values file to check; without one, print all values")
+    option(parser, "file FILE", "values file to check; without one, print all values", nargs="?")
 
 
 def _declare_values(parser: argparse.ArgumentParser) -> None:
     _declare_release(parser)
-    parser.add_argument(
-        "--values", "-f", metavar="FILE", action="append", default=[], help="values file; the last one wins"
-    )
+    option(parser, "--values, -f FILE ...", "values file; the last one wins")
 
 
 def _declare_up(parser: argparse.ArgumentParser) -> None:
     _declare_values(parser)
-    parser.add_argument(
-        "--wait", metavar="TIME", default="10m", help="how long to wait until the platform is ready (default: 10m)"
-    )
+    option(parser, "--wait TIME", "how long to wait until the platform is ready (default: 10m)", default="10m")
 
 
 def _declare_down(parser: argparse.ArgumentParser) -> None:
     _declare_release(parser)
-    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    parser.add_argument(
-        "--delete-data", action="store_true", help="delete databases, secrets and users' home folders too"
-    )
+    option(parser, "--yes, -y", "do not ask")
+    option(parser, "--delete-data", "delete databases, secrets and users' home folders too")
 
 
 def _release(args: argparse.Namespace) -> Release:

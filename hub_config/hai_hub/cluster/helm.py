@@ -37,17 +37,11 @@ _NO_RELEASE = re.compile(r"release: not found|has no deployed releases")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """A Helm release of the chart, installed or to be installed.
+    """A Helm release of the chart, installed or to be installed."""
 
-    Attributes:
-        name: Name of the release.
-        namespace: Namespace in which the platform runs.
-        context: Context of kubeconfig; None: the current one.
-    """
-
-    name: str
-    namespace: str
-    context: str | None = None
+    name: str  #: Name of the release.
+    namespace: str  #: Namespace in which the platform runs.
+    context: str | None = None  #: Context of kubeconfig; None: the current one.
 
     def helm(self, *words: str) -> str:
         """Run helm on this release's cluster and namespace; returns its output.

@@ -25,21 +25,13 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """An object that changes.
+    """An object that changes."""
 
-    Attributes:
-        kind: Kind of the object.
-        namespace: Namespace of the object.
-        name: Name of the object.
-        change: Whether the object is added, changed or removed.
-        lines: The changed lines, in the form of `diff -u`.
-    """
-
-    kind: str
-    namespace: str
-    name: str
-    change: Change
-    lines: tuple[str, ...] = ()
+    kind: str  #: Kind of the object.
+    namespace: str  #: Namespace of the object.
+    name: str  #: Name of the object.
+    change: Change  #: Whether the object is added, changed or removed.
+    lines: tuple[str, ...] = ()  #: The changed lines, in the form of `diff -u`.
 
 
 def differences(before: str | None, after: str, *, namespace: str) -> list[Difference]:

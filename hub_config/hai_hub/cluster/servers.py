@@ -116,8 +116,7 @@ def _storage(storage: Mapping[str, Any]) -> Traits:
     elif storage["type"] == "static":
         claim = storage["static"]["pvcName"]
         if not claim:
-            message = "singleuser.storage.static.pvcName is empty: name the claim with the users' home folders"
-            raise ValueError(message)
+            raise ValueError("singleuser.storage.static.pvcName is empty: name the claim with the users' home folders")
         volumes = [{"name": "home", "persistentVolumeClaim": {"claimName": claim}}, *volumes]
         mounts = [{"name": "home", **home, "subPath": storage["static"]["subPath"]}, *mounts]
     return traits | {"volumes": volumes, "volume_mounts": mounts}

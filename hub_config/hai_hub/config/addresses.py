@@ -34,21 +34,13 @@ class AddressError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubAddresses:
-    """What the file says; None: nothing.
+    """What the file says; None: nothing."""
 
-    Attributes:
-        ip: Address to listen on.
-        port: Port to listen on.
-        base_url: Path below which the platform is, with slashes at both ends.
-        hub_ip: Address that the Hub listens on, behind the proxy.
-        hub_port: Its port.
-    """
-
-    ip: str | None = None
-    port: int | None = None
-    base_url: str = "/"
-    hub_ip: str = "127.0.0.1"
-    hub_port: int | None = None
+    ip: str | None = None  #: Address to listen on.
+    port: int | None = None  #: Port to listen on.
+    base_url: str = "/"  #: Path below which the platform is, with slashes at both ends.
+    hub_ip: str = "127.0.0.1"  #: Address that the Hub listens on, behind the proxy.
+    hub_port: int | None = None  #: Its port.
 
 
 def addresses_of(overrides: Overrides) -> HubAddresses:

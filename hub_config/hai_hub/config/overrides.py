@@ -27,17 +27,14 @@ def read_overrides(path: Path) -> Overrides:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        message = f"{path}: cannot be read: {error.strerror}"
-        raise ValueError(message) from error
+        raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
-        message = f"{path}: is not TOML: {error}"
-        raise ValueError(message) from error
+        raise ValueError(f"{path}: is not TOML: {error}") from error
     for name, table in tables.items():
         if not _CLASS.fullmatch(name) or not isinstance(table, dict):
             message = f"{path}: {name!r} is no class of JupyterHub; write tables such as [JupyterHub] or [Spawner]"
             raise ValueError(message)
         for trait in table:
             if not _TRAIT.fullmatch(trait):
-                message = f"{path}: {trait!r} in [{name}] is no setting; settings are lower case"
-                raise ValueError(message)
+                raise ValueError(f"{path}: {trait!r} in [{name}] is no setting; settings are lower case")
     return tables

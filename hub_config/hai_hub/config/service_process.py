@@ -50,11 +50,9 @@ class _WatchedServiceSpawner(hub_service._ServiceSpawner):
     interrupt_timeout = Integer(10)
     term_timeout = Integer(5)
 
-    #: Log files by the name of the service.
-    log_files: Mapping[str, Path] = MappingProxyType({})
+    log_files: Mapping[str, Path] = MappingProxyType({})  #: Log files by the name of the service.
 
-    #: A pidfd: it becomes readable when the process has ended.
-    _handle: int | None = None
+    _handle: int | None = None  #: A pidfd: it becomes readable when the process has ended.
     _began = 0.0
     #: Kept here because asyncio holds only weak references: the task might be collected before it is done.
     _telling: asyncio.Future[Any] | None = None

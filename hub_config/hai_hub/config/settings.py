@@ -23,46 +23,31 @@ LOOP_NAME: Final = "hai-loop"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubSettings:
-    """The Hub's folder, ports and first user, and what the scheduler service is told.
+    """The Hub's folder, ports and first user, and what the scheduler service is told."""
 
-    Attributes:
-        state_dir: Folder for everything that outlives the process; must exist.
-        user: Name of the local user, who may log in and holds the role `hai-admin`.
-        ip: Address to listen on.
-        port: Port to listen on.
-        base_url: Path below which the platform is, with slashes at both ends.
-        hub_ip: Address that the Hub behind the proxy listens on.
-        hub_port: Port of the Hub behind the proxy.
-        service_port: Port of the scheduler service, on loopback.
-        loop_port: Port on which the scheduling loop tells its health, on loopback; 0: any free port, unused by HAI.
-        nodes: How many nodes to simulate; None: the service decides.
-        gpus_per_node: GPUs of each simulated node; None: the service decides.
-        nodes_file: TOML file that describes the nodes; it replaces `nodes` and `gpus_per_node`.
-        scheduler_config: Configuration file of the scheduler service.
-        unix_users: Pattern for the names of the Unix accounts that users' servers and tasks run as; empty: all run as
-            the platform's own account.
-        overrides_file: TOML file with a table for each class of JupyterHub, for all its other settings.
-        haienv_root: Folder of all environments of haienv (HAIENV_ROOT); None: there are none for all.
-        service_apart: Whether `hai up`, not the Hub, starts and watches the scheduling loop and the API, so that they
-            go on while the Hub restarts.
-    """
-
-    state_dir: Path
-    user: str
-    ip: str = "127.0.0.1"
-    port: int = 8000
-    base_url: str = "/"
-    hub_ip: str = "127.0.0.1"
-    hub_port: int = 8081
-    service_port: int = 8082
+    state_dir: Path  #: Folder for everything that outlives the process; must exist.
+    user: str  #: Name of the local user, who may log in and holds the role `hai-admin`.
+    ip: str = "127.0.0.1"  #: Address to listen on.
+    port: int = 8000  #: Port to listen on.
+    base_url: str = "/"  #: Path below which the platform is, with slashes at both ends.
+    hub_ip: str = "127.0.0.1"  #: Address that the Hub behind the proxy listens on.
+    hub_port: int = 8081  #: Port of the Hub behind the proxy.
+    service_port: int = 8082  #: Port of the scheduler service, on loopback.
+    #: Port on which the scheduling loop tells its health, on loopback; 0: any free port, unused by HAI.
     loop_port: int = 0
-    nodes: int | None = None
-    gpus_per_node: int | None = None
-    nodes_file: Path | None = None
-    scheduler_config: Path | None = None
+    nodes: int | None = None  #: How many nodes to simulate; None: the service decides.
+    gpus_per_node: int | None = None  #: GPUs of each simulated node; None: the service decides.
+    nodes_file: Path | None = None  #: TOML file that describes the nodes; it replaces `nodes` and `gpus_per_node`.
+    scheduler_config: Path | None = None  #: Configuration file of the scheduler service.
+    #: Pattern for the names of the Unix accounts that users' servers and tasks run as; empty: all run as the platform's
+    #: own account.
     unix_users: str = ""
+    #: TOML file with a table for each class of JupyterHub, for all its other settings.
     overrides_file: Path | None = None
+    #: Folder of all environments of haienv (HAIENV_ROOT); None: there are none for all.
     haienv_root: Path | None = None
+    #: Whether `hai up`, not the Hub, starts and watches the scheduling loop and the API, so that they go on while the
+    #: Hub restarts.
     service_apart: bool = False
 
     @property
@@ -117,11 +102,7 @@ class HubSettings:
         return self.state_dir / "secrets" / name
 
     def secret(self, name: str) -> str:
-        """Return the secret of that name.
-
-        Raises:
-            FileNotFoundError: The secret has not been made.
-        """
+        """Return the secret of that name. Raises FileNotFoundError: the secret has not been made."""
         return self.secret_file(name).read_text(encoding="utf-8").strip()
 
     @property
@@ -144,8 +125,7 @@ class HubSettings:
         """
         plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if unknown := sorted(set(plain) - {item.name for item in fields(cls)}):
-            message = f"{path}: {', '.join(unknown)} is no setting; remove it"
-            raise ValueError(message)
+            raise ValueError(f"{path}: {', '.join(unknown)} is no setting; remove it")
         for name in ("state_dir", "nodes_file", "scheduler_config", "overrides_file", "haienv_root"):
             if plain.get(name) is not None:
                 plain[name] = Path(plain[name])
@@ -160,8 +140,7 @@ class HubSettings:
             OSError: The file cannot be read.
         """
         if not (name := os.environ.get(SETTINGS_VARIABLE)):
-            message = f"{SETTINGS_VARIABLE} is not set: it must name the JSON file with the Hub's settings"
-            raise ValueError(message)
+            raise ValueError(f"{SETTINGS_VARIABLE} is not set: it must name the JSON file with the Hub's settings")
         return cls.load(Path(name))
 
 

@@ -79,11 +79,7 @@ class Culler:
         self._looked: datetime | None = None
 
     async def look(self) -> None:
-        """Check all servers once, and stop those that are due.
-
-        Raises:
-            Unanswered: The Hub's servers cannot be read.
-        """
+        """Check all servers once, and stop those that are due. Raises Unanswered: the Hub's servers cannot be read."""
         self._looked = self.now()
         servers = await self._hub.servers()
         self._active_users = await self._ask_for_active_users()

@@ -9,40 +9,26 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CullPolicy:
-    """How long a server may run.
+    """How long a server may run."""
 
-    Attributes:
-        lifetime: Time from the server's start, or the last renewal, to its end; None: no limit.
-        longest: Time from the server's start to its end, however often it is renewed; None: no limit.
-        idle: Time without activity after which the server ends; None: no limit.
-        warn: Time between the warning to the owner and the end.
-        keep_for_tasks: Whether the server never counts as idle while its owner has live tasks.
-    """
-
+    #: Time from the server's start, or the last renewal, to its end; None: no limit.
     lifetime: timedelta | None = timedelta(hours=24)
+    #: Time from the server's start to its end, however often it is renewed; None: no limit.
     longest: timedelta | None = None
-    idle: timedelta | None = timedelta(hours=3)
-    warn: timedelta = timedelta(minutes=10)
-    keep_for_tasks: bool = True
+    idle: timedelta | None = timedelta(hours=3)  #: Time without activity after which the server ends; None: no limit.
+    warn: timedelta = timedelta(minutes=10)  #: Time between the warning to the owner and the end.
+    keep_for_tasks: bool = True  #: Whether the server never counts as idle while its owner has live tasks.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningServer:
-    """A server that runs, as the Hub knows it.
+    """A server that runs, as the Hub knows it."""
 
-    Attributes:
-        user: Name of its owner.
-        name: Name of the server; empty for the default server.
-        size: Name of its size; empty if it has none.
-        started: When the server was started.
-        last_activity: When the Hub last saw activity in it.
-    """
-
-    user: str
-    name: str
-    size: str = ""
-    started: datetime
-    last_activity: datetime
+    user: str  #: Name of its owner.
+    name: str  #: Name of the server; empty for the default server.
+    size: str = ""  #: Name of its size; empty if it has none.
+    started: datetime  #: When the server was started.
+    last_activity: datetime  #: When the Hub last saw activity in it.
 
     @property
     def key(self) -> tuple[str, str]:
@@ -52,16 +38,12 @@ class RunningServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CullRecord:
-    """What the culler remembers of a server from one check to the next.
+    """What the culler remembers of a server from one check to the next."""
 
-    Attributes:
-        started: Start time of the server that this is about; another start time means another run of the server.
-        renewed_at: When its owner last asked for more time.
-        warned_since: Since when the warning has been shown to its owner; None: there is no warning.
-    """
-
+    #: Start time of the server that this is about; another start time means another run of the server.
     started: datetime
-    renewed_at: datetime | None = None
+    renewed_at: datetime | None = None  #: When its owner last asked for more time.
+    #: Since when the warning has been shown to its owner; None: there is no warning.
     warned_since: datetime | None = None
 
 
@@ -74,25 +56,15 @@ class CullReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CullDecision:
-    """When and why a server will end.
+    """When and why a server will end."""
 
-    Attributes:
-        ends_at: When the server ends if nothing happens in it; None: never.
-        reason: Why it ends; None: it does not.
-        warning: Whether its owner is to be warned now.
-        due: Whether the server is to end now.
-        renewable: Whether a renewal would postpone the end.
-        kept_for_tasks: Whether only its owner's live tasks keep the server from counting as idle.
-        memory: What the culler is to remember until the next check.
-    """
-
-    ends_at: datetime | None = None
-    reason: CullReason | None = None
-    warning: bool = False
-    due: bool = False
-    renewable: bool = False
-    kept_for_tasks: bool = False
-    memory: CullRecord = field(kw_only=True)
+    ends_at: datetime | None = None  #: When the server ends if nothing happens in it; None: never.
+    reason: CullReason | None = None  #: Why it ends; None: it does not.
+    warning: bool = False  #: Whether its owner is to be warned now.
+    due: bool = False  #: Whether the server is to end now.
+    renewable: bool = False  #: Whether a renewal would postpone the end.
+    kept_for_tasks: bool = False  #: Whether only its owner's live tasks keep the server from counting as idle.
+    memory: CullRecord = field(kw_only=True)  #: What the culler is to remember until the next check.
 
 
 def decide(

@@ -23,17 +23,11 @@ class Unanswered(Exception):
 
 @dataclass(slots=True)
 class HubApi:
-    """The Hub's REST interface with the culler's token.
+    """The Hub's REST interface with the culler's token."""
 
-    Attributes:
-        hub: Base of the Hub's REST interface.
-        scheduler: Base of the scheduler's REST interface; empty: there is no scheduler.
-        token: The culler's own token.
-    """
-
-    hub: str
-    scheduler: str
-    token: str = field(repr=False)
+    hub: str  #: Base of the Hub's REST interface.
+    scheduler: str  #: Base of the scheduler's REST interface; empty: there is no scheduler.
+    token: str = field(repr=False)  #: The culler's own token.
     _session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -51,11 +45,7 @@ class HubApi:
             await self._session.close()
 
     async def servers(self) -> list[RunningServer]:
-        """Return every server that runs.
-
-        Raises:
-            Unanswered: The Hub's list cannot be read.
-        """
+        """Return every server that runs. Raises Unanswered: the Hub's list cannot be read."""
         return [server async for server in self._servers()]
 
     async def _servers(self) -> AsyncIterator[RunningServer]:
@@ -70,23 +60,17 @@ class HubApi:
                 following = page["_pagination"]["next"]
                 offset = None if following is None else int(following["offset"])
             except (KeyError, TypeError, ValueError) as error:
-                message = f"the Hub's list of users is not understood ({type(error).__name__})"
-                raise Unanswered(message) from error
+                raise Unanswered(f"the Hub's list of users is not understood ({type(error).__name__})") from error
 
     async def active_users(self) -> frozenset[str]:
-        """Return the names of users with live tasks.
-
-        Raises:
-            Unanswered: The scheduler's list cannot be read.
-        """
+        """Return the names of users with live tasks. Raises Unanswered: the scheduler's list cannot be read."""
         if not self.scheduler:
             return frozenset()
         answer = await self._ask("GET", f"{self.scheduler}/active-users")
         try:
             return frozenset(map(str, answer["users"]))
         except (KeyError, TypeError) as error:
-            message = "the scheduler's list of active users is not understood"
-            raise Unanswered(message) from error
+            raise Unanswered("the scheduler's list of active users is not understood") from error
 
     async def stop(self, server: RunningServer) -> None:
         """Stop a server; the server stays in its owner's list.
@@ -103,14 +87,12 @@ class HubApi:
         try:
             async with self._session.request(method, url, allow_redirects=False) as answer:
                 if not 200 <= answer.status < 300:
-                    message = f"{where} answers {answer.status} to {method}"
-                    raise Unanswered(message)
+                    raise Unanswered(f"{where} answers {answer.status} to {method}")
                 if method == "DELETE":
                     return None
                 return await answer.json(content_type=None)
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            message = f"{where} does not answer ({type(error).__name__})"
-            raise Unanswered(message) from None
+            raise Unanswered(f"{where} does not answer ({type(error).__name__})") from None
 
 
 def server_of(user: str, entry: Mapping[str, Any]) -> RunningServer:

@@ -31,11 +31,7 @@ def load(path: Path) -> dict[Key, CullRecord]:
 
 
 def save(path: Path, memories: Mapping[Key, CullRecord]) -> None:
-    """Write the file atomically.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
+    """Write the file atomically. Raises OSError: the file cannot be written."""
     servers = [
         {
             "user": user,

@@ -28,15 +28,10 @@ _OF_A_SIZE: Final = ("lifetime", "longest", "idle")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CullPolicies:
-    """The policies of all servers.
+    """The policies of all servers."""
 
-    Attributes:
-        usual: Policy of servers whose size has none of its own.
-        sizes: Policies by name of the size.
-    """
-
-    usual: CullPolicy = field(default_factory=CullPolicy)
-    sizes: Mapping[str, CullPolicy] = field(default_factory=dict)
+    usual: CullPolicy = field(default_factory=CullPolicy)  #: Policy of servers whose size has none of its own.
+    sizes: Mapping[str, CullPolicy] = field(default_factory=dict)  #: Policies by name of the size.
 
     def of(self, size: str) -> CullPolicy:
         """Return the policy of a size."""
@@ -112,12 +107,10 @@ class HaiCulling(Configurable):
             ValueError: A setting is wrong; the message names the setting, its value and the remedy.
         """
         if unknown := [word for word in self.keep if word not in KEPT]:
-            message = f"HaiCulling.keep has {unknown[0]!r}: use {', '.join(KEPT)}"
-            raise ValueError(message)
+            raise ValueError(f"HaiCulling.keep has {unknown[0]!r}: use {', '.join(KEPT)}")
         warn = _span("HaiCulling.warn", self.warn)
         if warn is None or warn < _SHORTEST_WARNING:
-            message = f"HaiCulling.warn is {self.warn!r}: give at least 1m"
-            raise ValueError(message)
+            raise ValueError(f"HaiCulling.warn is {self.warn!r}: give at least 1m")
         usual = CullPolicy(
             lifetime=_span("HaiCulling.lifetime", self.lifetime),
             longest=_span("HaiCulling.longest", self.longest),
@@ -134,16 +127,11 @@ class HaiCulling(Configurable):
 
 
 def read_culling(config: Config) -> HaiCulling:
-    """Return the culler's settings from a configuration.
-
-    Raises:
-        ValueError: A setting has the wrong type.
-    """
+    """Return the culler's settings from a configuration. Raises ValueError: a setting has the wrong type."""
     try:
         return HaiCulling(config=config)
     except TraitError as error:
-        message = f"HaiCulling: {error}"
-        raise ValueError(message) from error
+        raise ValueError(f"HaiCulling: {error}") from error
 
 
 def _of_sizes(config: Config, usual: CullPolicy) -> Iterable[tuple[str, CullPolicy]]:
@@ -170,6 +158,5 @@ def _span(where: str, text: object) -> timedelta | None:
     except Invalid as error:
         raise ValueError(str(error)) from error
     if seconds <= 0:
-        message = f"{where} is {text!r}: give a length of time, such as 12h, or never"
-        raise ValueError(message)
+        raise ValueError(f"{where} is {text!r}: give a length of time, such as 12h, or never")
     return timedelta(seconds=seconds)

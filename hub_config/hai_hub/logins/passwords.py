@@ -23,17 +23,11 @@ _CHANGING: Final = Lock()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """The hash of one user's password.
+    """The hash of one user's password."""
 
-    Attributes:
-        since: When the Hub made the user. A later user of the same name has another time, and not this password.
-        salt: Random bytes, in hexadecimal.
-        hash: scrypt of the password, in hexadecimal.
-    """
-
-    since: str
-    salt: str
-    hash: str
+    since: str  #: When the Hub made the user. A later user of the same name has another time, and not this password.
+    salt: str  #: Random bytes, in hexadecimal.
+    hash: str  #: scrypt of the password, in hexadecimal.
 
 
 class Passwords:
@@ -91,11 +85,10 @@ class Passwords:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, TypeError, AttributeError) as error:
-            message = (
+            raise UpError(
                 f"{self._file} cannot be read ({type(error).__name__}); restore it, or move it away and make new "
                 "passwords with `hai admin user password NAME`"
-            )
-            raise UpError(message) from error
+            ) from error
 
     def _write(self, all_: dict[str, _Kept]) -> None:
         write_private(self._file, json.dumps({name: asdict(kept) for name, kept in all_.items()}, indent=2) + "\n")

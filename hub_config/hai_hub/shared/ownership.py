@@ -49,32 +49,27 @@ def require_usable(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        message = f"--state-dir {path}: cannot be looked at: {error.strerror}; {_ELSEWHERE}"
-        raise wrong_input(message) from error
+        raise wrong_input(f"--state-dir {path}: cannot be looked at: {error.strerror}; {_ELSEWHERE}") from error
     if stat.S_ISLNK(found.st_mode):
         message = f"--state-dir {path}: is a link to {os.path.realpath(path)}; name that folder itself with --state-dir"
         raise wrong_input(message)
     if not stat.S_ISDIR(found.st_mode):
-        message = f"{path} is not a folder; choose another with --state-dir"
-        raise wrong_input(message)
+        raise wrong_input(f"{path} is not a folder; choose another with --state-dir")
     if found.st_uid != os.geteuid():
         owner = f"user id {found.st_uid}, you are {os.geteuid()}"
-        message = f"--state-dir {path}: belongs to somebody else ({owner}); {_ELSEWHERE}"
-        raise wrong_input(message)
+        raise wrong_input(f"--state-dir {path}: belongs to somebody else ({owner}); {_ELSEWHERE}")
     if found.st_mode & stat.S_IWOTH:
         mode = stat.S_IMODE(found.st_mode)
-        message = (
+        raise wrong_input(
             f"--state-dir {path}: everybody may write there (mode {mode:04o}); {_ELSEWHERE}. If it is a state folder, "
             f"look for what others have left in it, then: chmod 700 {path}"
         )
-        raise wrong_input(message)
     try:
         if is_ours(path):
             return True
         strange = sorted(entry.name for entry in path.iterdir())
     except OSError as error:
-        message = f"--state-dir {path}: cannot be read: {error.strerror}; {_ELSEWHERE}"
-        raise wrong_input(message) from error
+        raise wrong_input(f"--state-dir {path}: cannot be read: {error.strerror}; {_ELSEWHERE}") from error
     if strange:
         some = ", ".join(strange[:3]) + (", ..." if len(strange) > 3 else "")
         message = f"--state-dir {path}: holds other things ({some!r}) and has never been a state folder; {_ELSEWHERE}"

@@ -50,15 +50,13 @@ def require_free(ip: str, port: int) -> None:
         if is_free(ip, port):
             return
     except PermissionError as error:
-        message = f"port {port} needs more rights than you have; choose one above 1023 with --port"
-        raise wrong_input(message) from error
+        raise wrong_input(f"port {port} needs more rights than you have; choose one above 1023 with --port") from error
     except OSError as error:
         message = f"cannot listen on {ip}: {error.strerror or error}; choose an address of this machine with --ip"
         raise wrong_input(message) from error
     owner = holder(port)
     by = f"by {owner}" if owner else "by another program (perhaps another `hai up` or a JupyterHub)"
-    message = f"port {port} on {ip} is in use {by}; stop it, or choose another port with --port"
-    raise wrong_input(message)
+    raise wrong_input(f"port {port} on {ip} is in use {by}; stop it, or choose another port with --port")
 
 
 def choose(preferred: int | None, taken: Iterable[int], *, patience_s: float = 5.0) -> int:
@@ -84,8 +82,7 @@ def choose(preferred: int | None, taken: Iterable[int], *, patience_s: float = 5
     for port in random.sample(_INTERNAL, 200):
         if port not in spoken_for and is_free("127.0.0.1", port):
             return port
-    message = "no free port was found on 127.0.0.1; stop some servers and try again"
-    raise UpError(message)
+    raise UpError("no free port was found on 127.0.0.1; stop some servers and try again")
 
 
 def holder(port: int) -> str | None:

@@ -26,25 +26,15 @@ ADMIN_PASSWORD: Final = "admin_password"  # noqa: S105  # it is a name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
-    """What `state.json` holds.
+    """What `state.json` holds."""
 
-    Attributes:
-        user: Name of the local user.
-        hub_port: The Hub's port behind the proxy.
-        service_port: The scheduler's port, kept over restarts because running tasks go on using it.
-        paused_by_up: Whether `hai up` paused the cluster when it stopped: the next start resumes it.
-        hub_process: The Hub that was started last (`processes.identity`).
-        service_process: The API that `hai up` started last, likewise.
-        loop_process: The scheduling loop that `hai up` started last, likewise.
-    """
-
-    user: str | None = None
-    hub_port: int | None = None
-    service_port: int | None = None
-    paused_by_up: bool = False
-    hub_process: str | None = None
-    service_process: str | None = None
-    loop_process: str | None = None
+    user: str | None = None  #: Name of the local user.
+    hub_port: int | None = None  #: The Hub's port behind the proxy.
+    service_port: int | None = None  #: The scheduler's port, kept over restarts because running tasks go on using it.
+    paused_by_up: bool = False  #: Whether `hai up` paused the cluster when it stopped: the next start resumes it.
+    hub_process: str | None = None  #: The Hub that was started last (`processes.identity`).
+    service_process: str | None = None  #: The API that `hai up` started last, likewise.
+    loop_process: str | None = None  #: The scheduling loop that `hai up` started last, likewise.
 
 
 class StateDir:
@@ -75,17 +65,15 @@ class StateDir:
         except FileNotFoundError:
             return Remembered()
         except PermissionError as error:
-            message = f"{self.path} belongs to another user; choose another folder with --state-dir"
-            raise wrong_input(message) from error
+            raise wrong_input(f"{self.path} belongs to another user; choose another folder with --state-dir") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             message = f"{self.file} is damaged ({error}); move the folder away or choose another with --state-dir"
             raise wrong_input(message) from error
         if version > FORMAT:
-            message = (
+            raise wrong_input(
                 f"{self.path} was written by a newer HAI (format {version}, this one knows up to {FORMAT}); "
                 "upgrade HAI, or choose another folder with --state-dir. Nothing was changed"
             )
-            raise wrong_input(message)
         known = {key: plain[key] for key in Remembered.__dataclass_fields__ if key in plain}
         return Remembered(**known)
 
@@ -109,11 +97,10 @@ class StateDir:
         except BlockingIOError as error:
             owner = os.read(lock, 20).decode(errors="replace").strip() or "unknown"
             os.close(lock)
-            message = (
+            raise wrong_input(
                 f"another `hai up` (process {owner}) uses {self.path}; stop it, "
                 "or give this one a folder and a port of its own with --state-dir and --port"
-            )
-            raise wrong_input(message) from error
+            ) from error
         os.ftruncate(lock, 0)
         os.write(lock, str(os.getpid()).encode())
         self._lock = lock
@@ -176,8 +163,7 @@ def write_private(path: Path, text: str) -> None:
     try:
         write_whole(path, text, on_disk=True)
     except OSError as error:
-        message = f"{path} cannot be written: {error.strerror}"
-        raise UpError(message) from error
+        raise UpError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def checked_password(password: str) -> str:
@@ -187,11 +173,9 @@ def checked_password(password: str) -> str:
         UpError: The password is too short, or has characters that cannot be typed at a login.
     """
     if len(password) < _PASSWORD_LEAST:
-        message = f"--password: {len(password)} characters are too few; give it at least {_PASSWORD_LEAST}"
-        raise wrong_input(message)
+        raise wrong_input(f"--password: {len(password)} characters are too few; give it at least {_PASSWORD_LEAST}")
     if not password.isprintable() or password != password.strip():
-        message = "--password: it has control characters, or spaces at its ends; leave them out"
-        raise wrong_input(message)
+        raise wrong_input("--password: it has control characters, or spaces at its ends; leave them out")
     return password
 
 

@@ -46,8 +46,7 @@ def log_in(
         )
         return Settings(url, str(answer["token"]), user, haienv_root=root, state_dir=state)
     except (HaiError, KeyError, TypeError) as error:
-        message = f"the Hub gave no token for {user}: {error}"
-        raise UpError(message) from error
+        raise UpError(f"the Hub gave no token for {user}: {error}") from error
 
 
 def keep(login: Settings, beside: Path) -> str | None:
@@ -80,8 +79,7 @@ def keep(login: Settings, beside: Path) -> str | None:
         try:
             write_private(kept, path.read_text(encoding="utf-8", errors="replace"))
         except OSError as error:
-            message = f"{path} cannot be read: {error.strerror}; move it away"
-            raise UpError(message) from error
+            raise UpError(f"{path} cannot be read: {error.strerror}; move it away") from error
         old = "something unreadable" if before is None else f"{before.url} as {before.user or 'another user'}"
         said = (
             f"`hai` was set up for {old}, and now speaks to {login.url} as {login.user}; to go back, copy {kept}, "

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NoReturn
 
+from hai_client.cli.shared.parser import option
 from hai_client.linux.identity import USERNAME
 from hai_hub.config.addresses import AddressError, HubAddresses, addresses_of
 from hai_hub.config.overrides import read_overrides
@@ -38,8 +39,7 @@ class Options:
     nodes_file: Path | None
     scheduler_config: Path | None
     overrides_file: Path | None
-    #: What the file of overrides says of addresses.
-    addresses: HubAddresses
+    addresses: HubAddresses  #: What the file of overrides says of addresses.
     #: Pattern for the names of Unix accounts; empty: all users' processes run as the platform's own account.
     unix_users: str
 
@@ -47,8 +47,7 @@ class Options:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise a one-line error, as for every error of the command; argparse would print its usage first."""
-        text = f"{message}; `hai up --help` shows how it is written"
-        raise wrong_input(text)
+        raise wrong_input(f"{message}; `hai up --help` shows how it is written")
 
 
 def parse(argv: Sequence[str]) -> Options:
@@ -60,8 +59,7 @@ def parse(argv: Sequence[str]) -> Options:
     """
     words = _parser().parse_args(list(argv))
     if words.nodes_file is not None and (words.nodes is not None or words.gpus_per_node is not None):
-        message = "--nodes-file describes the nodes; leave out --nodes and --gpus-per-node"
-        raise wrong_input(message)
+        raise wrong_input("--nodes-file describes the nodes; leave out --nodes and --gpus-per-node")
     overrides = _file("--hub-config", words.hub_config)
     addresses = HubAddresses() if overrides is None else _addresses(overrides)
     return Options(
@@ -84,11 +82,9 @@ def _addresses(overrides: Path) -> HubAddresses:
     try:
         return addresses_of(read_overrides(overrides))
     except AddressError as error:
-        message = f"--hub-config {overrides}: {error}"
-        raise wrong_input(message) from error
+        raise wrong_input(f"--hub-config {overrides}: {error}") from error
     except ValueError as error:
-        message = f"--hub-config {error}"
-        raise wrong_input(message) from error
+        raise wrong_input(f"--hub-config {error}") from error
 
 
 def _state_dir(given: str | None, unix_users: str) -> Path:
@@ -107,16 +103,14 @@ def login_name() -> str:
     try:
         name = getpass.getuser()
     except (KeyError, OSError) as error:
-        message = "this account has no name; give one with --user"
-        raise wrong_input(message) from error
+        raise wrong_input("this account has no name; give one with --user") from error
     return _user("your login name", name)
 
 
 def _user(what: str, name: str) -> str:
     lower = name.lower()
     if not _USER.fullmatch(lower):
-        message = f"{what} {name!r} is no user name; use up to 63 letters, digits and . _ @ - with --user"
-        raise wrong_input(message)
+        raise wrong_input(f"{what} {name!r} is no user name; use up to 63 letters, digits and . _ @ - with --user")
     return lower
 
 
@@ -125,8 +119,7 @@ def _file(option: str, name: str | None) -> Path | None:
         return None
     path = Path(name).expanduser().absolute()
     if not path.is_file():
-        message = f"{option} {name}: there is no such file"
-        raise wrong_input(message)
+        raise wrong_input(f"{option} {name}: there is no such file")
     return path
 
 
@@ -139,8 +132,7 @@ def _whole(low: int, high: int) -> type[int]:
         except ValueError:
             value = low - 1
         if not low <= value <= high:
-            message = f"{text!r} is not a whole number from {low} to {high}"
-            raise argparse.ArgumentTypeError(message)
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
         return value
 
     return number  # type: ignore[return-value]
@@ -152,28 +144,23 @@ def _parser() -> argparse.ArgumentParser:
         description="Start the whole platform on this machine and stay in the foreground; Ctrl-C stops it.",
         allow_abbrev=False,
     )
-    add = parser.add_argument
-    add("--port", type=_whole(1, 65535), metavar="N", help=f"port to listen on (default: {_PORT})")
-    add("--ip", metavar="ADDR", help=f"address to listen on (default: {_IP}, this machine only)")
-    add("--state-dir", metavar="DIR", help="folder of the platform's files (default: $XDG_STATE_HOME/hai)")
-    add("--user", metavar="NAME", help="the local user, who is administrator (default: your login name)")
-    add("--password", metavar="P", help="the local user's password, at least 8 characters (default: generated once)")
-    add("--nodes", type=_whole(1, _MOST_NODES), metavar="N", help="number of nodes to divide this machine into")
-    add("--gpus-per-node", type=_whole(0, 1000), metavar="N", help="GPUs of each node")
-    add(
-        "--nodes-file",
-        metavar="FILE",
-        help="TOML file that describes the nodes, instead of --nodes and --gpus-per-node",
-    )
-    add(
-        "--unix-users",
+    option(parser, "--port N", f"port to listen on (default: {_PORT})", _whole(1, 65535))
+    option(parser, "--ip ADDR", f"address to listen on (default: {_IP}, this machine only)")
+    option(parser, "--state-dir DIR", "folder of the platform's files (default: $XDG_STATE_HOME/hai)")
+    option(parser, "--user NAME", "the local user, who is administrator (default: your login name)")
+    option(parser, "--password P", "the local user's password, at least 8 characters (default: generated once)")
+    option(parser, "--nodes N", "number of nodes to divide this machine into", _whole(1, _MOST_NODES))
+    option(parser, "--gpus-per-node N", "GPUs of each node", _whole(0, 1000))
+    option(parser, "--nodes-file FILE", "TOML file that describes the nodes, instead of --nodes and --gpus-per-node")
+    option(
+        parser,
+        "--unix-users TEMPLATE",
+        "run each user's servers and tasks as the user's Unix account, whose name is the user's or follows the "
+        "template, for example hub-{username}; needs root",
         nargs="?",
         const=USERNAME,
         default="",
-        metavar="TEMPLATE",
-        help="run each user's servers and tasks as the user's Unix account, whose name is the user's or follows the "
-        "template, for example hub-{username}; needs root",
     )
-    add("--scheduler-config", metavar="FILE", help="configuration file of the scheduler service")
-    add("--hub-config", metavar="FILE", help="TOML file with settings of JupyterHub: [Class] trait = value")
+    option(parser, "--scheduler-config FILE", "configuration file of the scheduler service")
+    option(parser, "--hub-config FILE", "TOML file with settings of JupyterHub: [Class] trait = value")
     return parser

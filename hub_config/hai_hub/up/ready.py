@@ -79,8 +79,10 @@ class StartupCheck:
             self._look()
             waited = time.monotonic() - self._began
             if waited > LONGEST_S:
-                message = f"{what} did not answer {where} within {LONGEST_S:.0f} s; the end of {self._log}"
-                raise UpError(message, detail=tail(self._log, since=self._from))
+                raise UpError(
+                    f"{what} did not answer {where} within {LONGEST_S:.0f} s; the end of {self._log}",
+                    detail=tail(self._log, since=self._from),
+                )
             if waited > _SOON_S and not told:
                 told = True
                 say(f"  waiting until {what} answers {where}, {LONGEST_S:.0f} s at most; logs: {self._log.parent}")

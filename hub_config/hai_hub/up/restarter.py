@@ -26,15 +26,10 @@ _NO_ROOM_S: Final = 0.5
 
 @dataclass(slots=True)
 class Restarts:
-    """Decides whether and when a process is started again.
+    """Decides whether and when a process is started again."""
 
-    Attributes:
-        ever_answered: Whether the process has answered since the platform started.
-        in_a_row: Number of its last starts that ended before it answered.
-    """
-
-    ever_answered: bool = False
-    in_a_row: int = 0
+    ever_answered: bool = False  #: Whether the process has answered since the platform started.
+    in_a_row: int = 0  #: Number of its last starts that ended before it answered.
 
     def answered(self) -> None:
         """Note that the process has answered."""
@@ -113,19 +108,14 @@ class Restarter:
         return self._up and self.runs
 
     def begin(self) -> None:
-        """Start the process.
-
-        Raises:
-            UpError: The system failed to start the process too often.
-        """
+        """Start the process. Raises UpError: the system failed to start the process too often."""
         self._from = self._log.stat().st_size if self._log.exists() else 0
         self._up, self._due, self._began = False, None, self._clock()
         try:
             self._process = self._start()
         except OSError as error:
             if self._is_given_up(1, was_up=False):
-                message = f"{self.what} cannot be started: {error.strerror or error}"
-                raise UpError(message) from error
+                raise UpError(f"{self.what} cannot be started: {error.strerror or error}") from error
             self._due = self._clock() + max(self.restarts.pause_s, _NO_ROOM_S)
 
     def tend(self) -> None:
@@ -156,8 +146,10 @@ class Restarter:
             raise UpError(reason or f"{self.what} ended with status {status}", exit_code=WRONG_INPUT)
         if given_up:
             often = f", {n} times in a row before it answered" if (n := self.restarts.in_a_row) > 1 else ""
-            message = f"{self.what} ended {_how(status)}{often}; the end of {self._log}"
-            raise UpError(message, detail=tail(self._log, since=self._from))
+            raise UpError(
+                f"{self.what} ended {_how(status)}{often}; the end of {self._log}",
+                detail=tail(self._log, since=self._from),
+            )
         say(f"  {self.what} ended {_how(status)}; it is started again")
         self._due = self._clock() + self.restarts.pause_s
         if self.restarts.pause_s == 0:

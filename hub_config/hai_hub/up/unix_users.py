@@ -24,24 +24,21 @@ def require_rights(state_dir: Path) -> None:
         UpError: A right is missing, or a folder is closed to other accounts; the message says what is needed.
     """
     if lacking := lacking_rights():
-        message = (
+        raise wrong_input(
             f"--unix-users starts processes of other users, and {', '.join(lacking)} is missing for that: start it as "
             "root (`sudo hai up --unix-users`), or without this option"
         )
-        raise wrong_input(message)
     if closed := closed_folder(str(state_dir.parent)):
-        message = (
+        raise wrong_input(
             f"--unix-users: users' files are kept beside {state_dir}, and {closed} is closed to them; choose another "
             f"--state-dir, for example {SYSTEM_STATE_DIR}"
         )
-        raise wrong_input(message)
     for needed in (sys.executable, str(Path(hai_client.__file__).parent)):
         if closed := closed_folder(needed):
-            message = (
+            raise wrong_input(
                 f"--unix-users: users' servers need {needed}, and {closed} is closed to them; install HAI, and its "
                 "Python, where all accounts may read it, for example below /opt"
             )
-            raise wrong_input(message)
 
 
 def require_account(template: str, user: str) -> None:
@@ -53,5 +50,4 @@ def require_account(template: str, user: str) -> None:
     try:
         find_account(template, user)
     except NoAccount as error:
-        message = f"--unix-users: {error}; --user names the local user"
-        raise wrong_input(message) from error
+        raise wrong_input(f"--unix-users: {error}; --user names the local user") from error

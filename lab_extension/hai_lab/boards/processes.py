@@ -27,19 +27,12 @@ _PROGRAM: Final = Path(__file__).with_name("serve.py")
 
 @dataclass
 class Board:
-    """One folder that is served.
+    """One folder that is served."""
 
-    Attributes:
-        folder: The folder.
-        socket: The Unix socket that answers.
-        process: What serves it.
-        used_at: When it was last asked, by the steady clock.
-    """
-
-    folder: Path
-    socket: Path
-    process: asyncio.subprocess.Process
-    used_at: float = field(default_factory=time.monotonic)
+    folder: Path  #: The folder.
+    socket: Path  #: The Unix socket that answers.
+    process: asyncio.subprocess.Process  #: What serves it.
+    used_at: float = field(default_factory=time.monotonic)  #: When it was last asked, by the steady clock.
 
     @property
     def alive(self) -> bool:

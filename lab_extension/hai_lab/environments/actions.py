@@ -23,17 +23,11 @@ LONGEST_REQUIREMENT: Final = 1000
 
 @dataclass(frozen=True)
 class EnvironmentAction:
-    """A command that changes an environment.
+    """A command that changes an environment."""
 
-    Attributes:
-        verb: The verb of haienv.
-        environment: The full name of the environment.
-        arguments: The arguments of haienv, with the verb.
-    """
-
-    verb: str
-    environment: str
-    arguments: tuple[str, ...]
+    verb: str  #: The verb of haienv.
+    environment: str  #: The full name of the environment.
+    arguments: tuple[str, ...]  #: The arguments of haienv, with the verb.
 
 
 def action_of(body: object) -> EnvironmentAction:

@@ -25,25 +25,16 @@ PATIENCE_S: Final = 10.0
 
 @dataclass
 class Build:
-    """One command, running or ended.
+    """One command, running or ended."""
 
-    Attributes:
-        id: Its number in this server.
-        action: What it does.
-        process: The command.
-        lines: The last lines of its output, each with its number from 1.
-        count: Lines so far, with those that are not kept.
-        status: Its exit status; None while it runs. Negative: the signal that ended it.
-        stopped: Whether the user has stopped it.
-    """
-
-    id: int
-    action: EnvironmentAction
-    process: asyncio.subprocess.Process
+    id: int  #: Its number in this server.
+    action: EnvironmentAction  #: What it does.
+    process: asyncio.subprocess.Process  #: The command.
+    #: The last lines of its output, each with its number from 1.
     lines: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=MOST_LINES))
-    count: int = 0
-    status: int | None = None
-    stopped: bool = False
+    count: int = 0  #: Lines so far, with those that are not kept.
+    status: int | None = None  #: Its exit status; None while it runs. Negative: the signal that ended it.
+    stopped: bool = False  #: Whether the user has stopped it.
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def document(self) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-/** What only admins may ask for and change, as functions. The service refuses all others. */
+/** What only admins may ask for and change. The service refuses all others. */
 
-import { requestEvents, requestJson, type IRequest } from './request';
-import type { IServerEvent } from './sse';
+import { Calls } from './request';
 import type {
   IArchive,
   IAuditPage,
@@ -15,7 +14,6 @@ import type {
   IUserDetail,
   IUserList
 } from './types';
-import type { ITransport } from './transport';
 
 /** Which users; what is left out is the service's default. */
 export interface IPeopleQuery {
@@ -44,91 +42,43 @@ export type QuotaValue = Pick<IQuota, 'limit' | 'ceiling' | 'expires_at'>;
 /** A mount rule as it is written. */
 export type MountValue = Omit<IMountRule, 'name' | 'version' | 'warnings'>;
 
-/** What the pages for admins need; tests give their own. A `version` of null writes only what does not exist yet. */
-export interface IAdminApi {
-  users(query: IPeopleQuery): Promise<IUserList>;
-  user(name: string): Promise<IUserDetail>;
-  archive(name: string, note: string): Promise<IArchive>;
-  restore(name: string): Promise<void>;
-  putQuota(key: QuotaKey, value: QuotaValue, version: string | null): Promise<IQuota>;
-  deleteQuota(key: QuotaKey, version: string): Promise<void>;
-  putPolicy(change: IPolicyChange, version: string): Promise<IPolicy>;
-  /** The progress and the result of a trial. Ending the signal ends the computation. */
-  tryPolicy(trial: IPolicyTrial, signal: AbortSignal): AsyncIterable<IServerEvent>;
-  health(): Promise<IPlatformHealth>;
-  audit(query: IAuditQuery): Promise<IAuditPage>;
-  mounts(query: { user?: string; node_group?: string }): Promise<IMountRuleList>;
-  putMount(name: string, rule: MountValue, version: string | null): Promise<IMountRule>;
-  deleteMount(name: string, version: string): Promise<void>;
-}
+const user = (name: string): string => `api/users/${encodeURIComponent(name)}`;
+const mount = (name: string): string => `api/mounts/${encodeURIComponent(name)}`;
 
 /** The header that makes a change fail if somebody else has been faster. */
 function unchanged(version: string | null): Record<string, string> {
   return version === null ? { 'If-None-Match': '*' } : { 'If-Match': `"${version}"` };
 }
 
-/** The real one. */
-export class AdminApi implements IAdminApi {
-  constructor(private readonly transport: ITransport) {}
-
-  users(query: IPeopleQuery): Promise<IUserList> {
-    return this.ask('api/users', { query: { ...query } });
-  }
-
-  user(name: string): Promise<IUserDetail> {
-    return this.ask(`api/users/${encodeURIComponent(name)}`);
-  }
-
-  archive(name: string, note: string): Promise<IArchive> {
-    return this.ask(`api/users/${encodeURIComponent(name)}/archive`, { method: 'POST', body: { note } });
-  }
-
-  restore(name: string): Promise<void> {
-    return this.ask(`api/users/${encodeURIComponent(name)}/restore`, { method: 'POST' });
-  }
-
-  putQuota(key: QuotaKey, value: QuotaValue, version: string | null): Promise<IQuota> {
-    const body = { ...key, ...value };
-    return this.ask('api/quotas', { method: 'PUT', body, headers: unchanged(version) });
-  }
-
-  deleteQuota(key: QuotaKey, version: string): Promise<void> {
-    return this.ask('api/quotas', { method: 'DELETE', body: key, headers: unchanged(version) });
-  }
-
-  putPolicy(change: IPolicyChange, version: string): Promise<IPolicy> {
-    return this.ask('api/policy', { method: 'PUT', body: change, headers: unchanged(version) });
-  }
-
-  tryPolicy(trial: IPolicyTrial, signal: AbortSignal): AsyncIterable<IServerEvent> {
-    return requestEvents(this.transport, 'api/policy/try', { method: 'POST', body: trial, signal });
-  }
-
-  health(): Promise<IPlatformHealth> {
-    return this.ask('api/health/details');
-  }
-
-  audit(query: IAuditQuery): Promise<IAuditPage> {
-    return this.ask('api/audit', { query: { ...query } });
-  }
-
-  mounts(query: { user?: string; node_group?: string }): Promise<IMountRuleList> {
-    return this.ask('api/mounts', { query: { ...query } });
-  }
-
-  putMount(name: string, rule: MountValue, version: string | null): Promise<IMountRule> {
-    const headers = unchanged(version);
-    return this.ask(`api/mounts/${encodeURIComponent(name)}`, { method: 'PUT', body: rule, headers });
-  }
-
-  deleteMount(name: string, version: string): Promise<void> {
-    return this.ask(`api/mounts/${encodeURIComponent(name)}`, {
-      method: 'DELETE',
+/** A `version` of null writes only what does not exist yet. */
+export class AdminApi extends Calls {
+  users = (query: IPeopleQuery) => this.ask<IUserList>('api/users', { query });
+  user = (name: string) => this.ask<IUserDetail>(user(name));
+  archive = (name: string, note: string) =>
+    this.ask<IArchive>(`${user(name)}/archive`, { method: 'POST', body: { note } });
+  restore = (name: string) => this.ask<undefined>(`${user(name)}/restore`, { method: 'POST' });
+  putQuota = (key: QuotaKey, value: QuotaValue, version: string | null) =>
+    this.ask<IQuota>('api/quotas', {
+      method: 'PUT',
+      body: { ...key, ...value },
       headers: unchanged(version)
     });
-  }
-
-  private ask<T>(path: string, request: IRequest = {}): Promise<T> {
-    return requestJson(this.transport, path, request);
-  }
+  deleteQuota = (key: QuotaKey, version: string) =>
+    this.ask<undefined>('api/quotas', { method: 'DELETE', body: key, headers: unchanged(version) });
+  putPolicy = (change: IPolicyChange, version: string) =>
+    this.ask<IPolicy>('api/policy', { method: 'PUT', body: change, headers: unchanged(version) });
+  /** The progress and the result of a trial. Ending the signal ends the computation. */
+  tryPolicy = (trial: IPolicyTrial, signal: AbortSignal) =>
+    this.stream('api/policy/try', { method: 'POST', body: trial, signal });
+  health = () => this.ask<IPlatformHealth>('api/health/details');
+  audit = (query: IAuditQuery) => this.ask<IAuditPage>('api/audit', { query });
+  mounts = (query: { user?: string; node_group?: string }) =>
+    this.ask<IMountRuleList>('api/mounts', { query });
+  putMount = (name: string, body: MountValue, version: string | null) =>
+    this.ask<IMountRule>(mount(name), { method: 'PUT', body, headers: unchanged(version) });
+  deleteMount = (name: string, version: string) =>
+    this.ask<undefined>(mount(name), { method: 'DELETE', headers: unchanged(version) });
 }
+
+/** What the pages for admins need; tests give their own. */
+export type IAdminApi = Pick<AdminApi, keyof AdminApi>;

@@ -4,8 +4,7 @@ import { AdminApi, type IAdminApi } from './admin';
 import type { ISnapshotTaken, ISubmitDefaults } from './extension';
 import { NotificationsApi, type INotificationsApi } from './notifications';
 import { Operations, type IOperations, type ITaskFilter, type TaskAction } from './operations';
-import { requestEvents, requestJson } from './request';
-import type { IServerEvent } from './sse';
+import { Calls } from './request';
 import type {
   IBuildSubmit,
   ICluster,
@@ -31,10 +30,6 @@ import type {
   IUsageReport,
   PriorityChoice
 } from './types';
-import type { ITransport } from './transport';
-
-/** Which of the two a task can run in. */
-export type EnvironmentKind = IEnvironment['kind'];
 
 export interface ITaskQuery extends ITaskFilter {
   /** For admins: a user's name, or `*` for all. */
@@ -66,248 +61,98 @@ export interface IReportQuery {
   by?: IUsageReport['by'];
   /** RFC 3339. */
   since?: string;
-  until?: string;
   user?: string;
-  group?: string;
 }
 
 /** The same for a report on nodes. */
 export interface INodesQuery {
   by?: INodesReport['by'];
   since?: string;
-  until?: string;
 }
 
-/** What the models need of the platform; tests give their own. */
-export interface IApi {
-  /** What only admins may ask for and change. */
-  readonly admin: IAdminApi;
-  readonly operations: IOperations;
-  readonly notifications: INotificationsApi;
-  me(): Promise<IMe>;
-  policy(): Promise<IPolicy>;
-  cluster(): Promise<ICluster>;
+export class Api extends Calls {
+  readonly admin: IAdminApi = new AdminApi(this.transport);
+  readonly operations: IOperations = new Operations(this.transport);
+  readonly notifications: INotificationsApi = new NotificationsApi(this.transport);
+
+  me = () => this.ask<IMe>('api/me');
+  policy = () => this.ask<IPolicy>('api/policy');
+  cluster = () => this.ask<ICluster>('api/cluster');
   /** The tasks that hold nodes now, at most as many; the others are counted. */
-  use(limit: number): Promise<IClusterUse>;
+  use = (limit: number) => this.ask<IClusterUse>('api/cluster/use', { query: { limit } });
+  nodesReport = (query: INodesQuery) => this.ask<INodesReport>('api/reports/nodes', { query });
   /** All nodes, with what each task uses there. */
-  nodes(): Promise<INodeList>;
-  nodesReport(query: INodesQuery): Promise<INodesReport>;
-  report(query: IReportQuery): Promise<IUsageReport>;
-  tasks(query: ITaskQuery): Promise<ITaskPage>;
-  task(id: number): Promise<ITaskDetail>;
-  explain(id: number): Promise<IExplanation>;
-  decisions(id: number, after: number, limit: number): Promise<IDecisionPage>;
-  submit(task: ITaskSubmit, key: string): Promise<ITaskDetail>;
-  act(id: number, action: TaskAction): Promise<ITaskDetail>;
-  setPriority(id: number, priority: PriorityChoice): Promise<ITaskDetail>;
-  logTail(id: number, rank: number, tail: number, signal?: AbortSignal): Promise<ILogPage>;
-  logPage(id: number, rank: number, part: ILogPart, signal?: AbortSignal): Promise<ILogPage>;
-  logFollow(id: number, rank: number, cursor: string, signal: AbortSignal): AsyncIterable<IServerEvent>;
+  nodes = () => this.ask<INodeList>('api/nodes', { query: { use: true } });
+  report = (query: IReportQuery) => this.ask<IUsageReport>('api/reports', { query });
+  tasks = (query: ITaskQuery) => this.ask<ITaskPage>('api/tasks', { query });
+  task = (id: number) => this.ask<ITaskDetail>(`api/tasks/${id}`);
+  explain = (id: number) => this.ask<IExplanation>(`api/tasks/${id}/explain`);
+  decisions = (id: number, after: number, limit: number) =>
+    this.ask<IDecisionPage>(`api/tasks/${id}/decisions`, { query: { after, limit } });
+  submit = (task: ITaskSubmit, key: string) =>
+    this.ask<ITaskDetail>('api/tasks', { method: 'POST', body: task, headers: { 'Idempotency-Key': key } });
+  act = (id: number, action: TaskAction) =>
+    this.ask<ITaskDetail>(`api/tasks/${id}/${action}`, { method: 'POST' });
+  setPriority = (id: number, priority: PriorityChoice) =>
+    this.ask<ITaskDetail>(`api/tasks/${id}/priority`, { method: 'PUT', body: { priority } });
+  logTail = (id: number, rank: number, tail: number, signal?: AbortSignal) =>
+    this.ask<ILogPage>(`api/tasks/${id}/logs`, { query: { rank, tail }, signal });
+  logFollow = (id: number, rank: number, cursor: string, signal: AbortSignal) =>
+    this.stream(`api/tasks/${id}/logs`, { query: { rank, cursor, follow: 1 }, signal });
+  logPage = (id: number, rank: number, part: ILogPart, signal?: AbortSignal) =>
+    this.ask<ILogPage>(`api/tasks/${id}/logs`, { query: { rank, ...part }, signal });
   /** How much is kept of a rank's log, by run. */
-  logExtents(id: number, rank: number, signal?: AbortSignal): Promise<ILogExtents>;
+  logExtents = (id: number, rank: number, signal?: AbortSignal) =>
+    this.ask<ILogExtents>(`api/tasks/${id}/logs/extents`, { query: { rank }, signal });
   /** Where the whole log of a rank can be downloaded; `times`: with the time of each line. */
-  logDownloadUrl(id: number, rank: number, times: boolean): string;
-  logSearch(id: number, text: string): Promise<ILogHits>;
-  metrics(id: number, query: ISeriesQuery): Promise<ITaskSeries>;
+  logDownloadUrl = (id: number, rank: number, times: boolean) =>
+    `${this.transport.url(`api/tasks/${id}/logs/download`)}?rank=${rank}${times ? '&times=true' : ''}`;
+  logSearch = (id: number, text: string) =>
+    this.ask<ILogHits>(`api/tasks/${id}/logs/search`, { query: { q: text } });
+  metrics = (id: number, query: ISeriesQuery) =>
+    this.ask<ITaskSeries>(`api/tasks/${id}/metrics`, { query: seriesQuery(query) });
   /** The newest points as they come. */
-  metricsFollow(id: number, query: ISeriesQuery, signal: AbortSignal): AsyncIterable<IServerEvent>;
-  recordings(id: number): Promise<IRecordingList>;
-  recording(id: number, recording: number): Promise<IRecording>;
+  metricsFollow = (id: number, query: ISeriesQuery, signal: AbortSignal) =>
+    this.stream(`api/tasks/${id}/metrics`, { query: { ...seriesQuery(query), follow: 1 }, signal });
+  recordings = (id: number) => this.ask<IRecordingList>(`api/tasks/${id}/profiles`);
+  recording = (id: number, recording: number) =>
+    this.ask<IRecording>(`api/tasks/${id}/profiles/${recording}`);
   /** Record what a running task does. */
-  record(id: number, wish: IRecordingSubmit): Promise<IRecording>;
+  record = (id: number, wish: IRecordingSubmit) =>
+    this.ask<IRecording>(`api/tasks/${id}/profiles`, { method: 'POST', body: wish });
   /** Where the trace of a process can be downloaded. */
-  traceUrl(id: number, recording: number, rank: number, trace: number): string;
+  traceUrl = (id: number, recording: number, rank: number, trace: number) =>
+    this.transport.url(`api/tasks/${id}/profiles/${recording}/ranks/${rank}/traces/${trace}`);
   /** Where the traces of all ranks can be downloaded as one. */
-  allTracesUrl(id: number, recording: number): string;
+  allTracesUrl = (id: number, recording: number) =>
+    this.transport.url(`api/tasks/${id}/profiles/${recording}/trace`);
   /** `all`: of all users, which only admins may ask for. */
-  events(after: string | null, signal: AbortSignal, all?: boolean): AsyncIterable<IServerEvent>;
-  submitDefaults(path: string): Promise<ISubmitDefaults>;
-  environments(kind?: EnvironmentKind): Promise<IEnvironmentList>;
-  /** Have an environment made or changed by a task. */
-  build(name: string, change: IBuildSubmit, key: string): Promise<ITaskDetail>;
-  /** Store a folder of this server as it is now. */
-  snapshot(folder: string, group: string): Promise<ISnapshotTaken>;
-}
-
-/** The platform behind a transport. */
-export class Api implements IApi {
-  readonly admin: IAdminApi;
-  readonly operations: IOperations;
-  readonly notifications: INotificationsApi;
-
-  constructor(private readonly transport: ITransport) {
-    this.admin = new AdminApi(transport);
-    this.operations = new Operations(transport);
-    this.notifications = new NotificationsApi(transport);
-  }
-
-  me(): Promise<IMe> {
-    return requestJson(this.transport, 'api/me');
-  }
-
-  policy(): Promise<IPolicy> {
-    return requestJson(this.transport, 'api/policy');
-  }
-
-  cluster(): Promise<ICluster> {
-    return requestJson(this.transport, 'api/cluster');
-  }
-
-  use(limit: number): Promise<IClusterUse> {
-    return requestJson(this.transport, 'api/cluster/use', { query: { limit } });
-  }
-
-  nodesReport(query: INodesQuery): Promise<INodesReport> {
-    return requestJson(this.transport, 'api/reports/nodes', { query: { ...query } });
-  }
-
-  nodes(): Promise<INodeList> {
-    return requestJson(this.transport, 'api/nodes', { query: { use: true } });
-  }
-
-  report(query: IReportQuery): Promise<IUsageReport> {
-    return requestJson(this.transport, 'api/reports', { query: { ...query } });
-  }
-
-  tasks(query: ITaskQuery): Promise<ITaskPage> {
-    return requestJson(this.transport, 'api/tasks', { query: { ...query } });
-  }
-
-  task(id: number): Promise<ITaskDetail> {
-    return requestJson(this.transport, `api/tasks/${id}`);
-  }
-
-  explain(id: number): Promise<IExplanation> {
-    return requestJson(this.transport, `api/tasks/${id}/explain`);
-  }
-
-  decisions(id: number, after: number, limit: number): Promise<IDecisionPage> {
-    return requestJson(this.transport, `api/tasks/${id}/decisions`, { query: { after, limit } });
-  }
-
-  submit(task: ITaskSubmit, key: string): Promise<ITaskDetail> {
-    return requestJson(this.transport, 'api/tasks', {
-      method: 'POST',
-      body: task,
-      headers: { 'Idempotency-Key': key }
-    });
-  }
-
-  act(id: number, action: TaskAction): Promise<ITaskDetail> {
-    return requestJson(this.transport, `api/tasks/${id}/${action}`, { method: 'POST' });
-  }
-
-  setPriority(id: number, priority: PriorityChoice): Promise<ITaskDetail> {
-    return requestJson(this.transport, `api/tasks/${id}/priority`, {
-      method: 'PUT',
-      body: { priority }
-    });
-  }
-
-  logTail(id: number, rank: number, tail: number, signal?: AbortSignal): Promise<ILogPage> {
-    return requestJson(this.transport, `api/tasks/${id}/logs`, {
-      query: { rank, tail },
-      ...(signal ? { signal } : {})
-    });
-  }
-
-  logFollow(id: number, rank: number, cursor: string, signal: AbortSignal): AsyncIterable<IServerEvent> {
-    return requestEvents(this.transport, `api/tasks/${id}/logs`, {
-      query: { rank, cursor, follow: 1 },
-      signal
-    });
-  }
-
-  logPage(id: number, rank: number, part: ILogPart, signal?: AbortSignal): Promise<ILogPage> {
-    return requestJson(this.transport, `api/tasks/${id}/logs`, {
-      query: { rank, ...part },
-      ...(signal ? { signal } : {})
-    });
-  }
-
-  logExtents(id: number, rank: number, signal?: AbortSignal): Promise<ILogExtents> {
-    return requestJson(this.transport, `api/tasks/${id}/logs/extents`, {
-      query: { rank },
-      ...(signal ? { signal } : {})
-    });
-  }
-
-  logDownloadUrl(id: number, rank: number, times: boolean): string {
-    return `${this.transport.url(`api/tasks/${id}/logs/download`)}?rank=${rank}${times ? '&times=true' : ''}`;
-  }
-
-  logSearch(id: number, text: string): Promise<ILogHits> {
-    return requestJson(this.transport, `api/tasks/${id}/logs/search`, { query: { q: text } });
-  }
-
-  metrics(id: number, query: ISeriesQuery): Promise<ITaskSeries> {
-    return requestJson(this.transport, `api/tasks/${id}/metrics`, { query: seriesQuery(query) });
-  }
-
-  metricsFollow(id: number, query: ISeriesQuery, signal: AbortSignal): AsyncIterable<IServerEvent> {
-    return requestEvents(this.transport, `api/tasks/${id}/metrics`, {
-      query: { ...seriesQuery(query), follow: 1 },
-      signal
-    });
-  }
-
-  recordings(id: number): Promise<IRecordingList> {
-    return requestJson(this.transport, `api/tasks/${id}/profiles`);
-  }
-
-  recording(id: number, recording: number): Promise<IRecording> {
-    return requestJson(this.transport, `api/tasks/${id}/profiles/${recording}`);
-  }
-
-  record(id: number, wish: IRecordingSubmit): Promise<IRecording> {
-    return requestJson(this.transport, `api/tasks/${id}/profiles`, { method: 'POST', body: wish });
-  }
-
-  traceUrl(id: number, recording: number, rank: number, trace: number): string {
-    const path = `api/tasks/${id}/profiles/${recording}/ranks/${rank}/traces/${trace}`;
-    return this.transport.url(path);
-  }
-
-  allTracesUrl(id: number, recording: number): string {
-    return this.transport.url(`api/tasks/${id}/profiles/${recording}/trace`);
-  }
-
-  events(after: string | null, signal: AbortSignal, all = false): AsyncIterable<IServerEvent> {
-    return requestEvents(this.transport, 'api/events', {
+  events = (after: string | null, signal: AbortSignal, all?: boolean) =>
+    this.stream('api/events', {
       signal,
-      ...(all ? { query: { user: '*' } } : {}),
-      ...(after === null ? {} : { headers: { 'Last-Event-ID': after } })
+      query: { user: all ? '*' : undefined },
+      headers: after === null ? {} : { 'Last-Event-ID': after }
     });
-  }
-
-  submitDefaults(path: string): Promise<ISubmitDefaults> {
-    return requestJson(this.transport, 'submit-defaults', { query: { path } });
-  }
-
+  submitDefaults = (path: string) => this.ask<ISubmitDefaults>('submit-defaults', { query: { path } });
   /** What the user's tasks can run in: images, and environments of haienv. */
-  environments(kind?: EnvironmentKind): Promise<IEnvironmentList> {
-    return requestJson(this.transport, 'api/environments', kind === undefined ? {} : { query: { kind } });
-  }
-
-  build(name: string, change: IBuildSubmit, key: string): Promise<ITaskDetail> {
-    return requestJson(this.transport, `api/environments/${encodeURIComponent(name)}/builds`, {
+  environments = (kind?: IEnvironment['kind']) =>
+    this.ask<IEnvironmentList>('api/environments', { query: { kind } });
+  /** Have an environment made or changed by a task. */
+  build = (name: string, change: IBuildSubmit, key: string) =>
+    this.ask<ITaskDetail>(`api/environments/${encodeURIComponent(name)}/builds`, {
       method: 'POST',
       body: change,
       headers: { 'Idempotency-Key': key }
     });
-  }
-
-  snapshot(folder: string, group: string): Promise<ISnapshotTaken> {
-    return requestJson(this.transport, 'snapshot', { method: 'POST', body: { folder, group } });
-  }
+  /** Store a folder of this server as it is now. */
+  snapshot = (folder: string, group: string) =>
+    this.ask<ISnapshotTaken>('snapshot', { method: 'POST', body: { folder, group } });
 }
 
-function seriesQuery({
-  since,
-  step,
-  ranks,
-  names
-}: ISeriesQuery): Record<string, string | number | undefined> {
+/** What the models need of the platform; tests give their own. */
+export type IApi = Pick<Api, keyof Api>;
+
+function seriesQuery({ since, step, ranks, names }: ISeriesQuery): object {
   return {
     since: since === undefined ? undefined : new Date(since * 1000).toISOString(),
     step,

@@ -8,64 +8,25 @@ import type {
   IFrozen,
   IPackageChange
 } from './extension';
-import { requestEvents, requestJson } from './request';
-import type { IServerEvent } from './sse';
-import type { ITransport } from './transport';
+import { Calls } from './request';
+
+export class EnvironmentsApi extends Calls {
+  list = () => this.ask<IEnvironments>('environments');
+  show = (name: string) => this.ask<IEnvironmentDetail>('environments/show', { query: { name } });
+  diff = async (before: string, after: string) =>
+    (await this.ask<{ changes: IPackageChange[] }>('environments/diff', { query: { before, after } }))
+      .changes;
+  begin = (change: EnvironmentChange) =>
+    this.ask<IBuild>('environments/builds', { method: 'POST', body: change });
+  /** Make a generation of the changes in the user's draft of an environment, if there are any. */
+  freeze = (name: string) => this.ask<IFrozen>('environments/freeze', { method: 'POST', body: { name } });
+  stop = (id: number) => this.ask<IBuild>(`environments/builds/${id}/stop`, { method: 'POST' });
+  /** The lines of a build behind the number `after`, and `end`. */
+  log = (id: number, after: number, signal: AbortSignal) =>
+    this.stream(`environments/builds/${id}/log`, { signal, headers: { 'Last-Event-ID': String(after) } });
+  /** An event at once, and whenever an environment is published. */
+  watch = (signal: AbortSignal) => this.stream('environments/watch', { signal });
+}
 
 /** What the view needs of the server; tests give their own. */
-export interface IEnvironmentsApi {
-  list(): Promise<IEnvironments>;
-  show(name: string): Promise<IEnvironmentDetail>;
-  diff(before: string, after: string): Promise<IPackageChange[]>;
-  begin(change: EnvironmentChange): Promise<IBuild>;
-  /** Make a generation of the changes in the user's draft of an environment, if there are any. */
-  freeze(name: string): Promise<IFrozen>;
-  stop(id: number): Promise<IBuild>;
-  /** The lines of a build behind the number `after`, and `end`. */
-  log(id: number, after: number, signal: AbortSignal): AsyncIterable<IServerEvent>;
-  /** An event at once, and whenever an environment is published. */
-  watch(signal: AbortSignal): AsyncIterable<IServerEvent>;
-}
-
-/** The real one. */
-export class EnvironmentsApi implements IEnvironmentsApi {
-  constructor(private readonly transport: ITransport) {}
-
-  list(): Promise<IEnvironments> {
-    return requestJson(this.transport, 'environments');
-  }
-
-  show(name: string): Promise<IEnvironmentDetail> {
-    return requestJson(this.transport, 'environments/show', { query: { name } });
-  }
-
-  async diff(before: string, after: string): Promise<IPackageChange[]> {
-    const found = await requestJson<{ changes: IPackageChange[] }>(this.transport, 'environments/diff', {
-      query: { before, after }
-    });
-    return found.changes;
-  }
-
-  begin(change: EnvironmentChange): Promise<IBuild> {
-    return requestJson(this.transport, 'environments/builds', { method: 'POST', body: change });
-  }
-
-  freeze(name: string): Promise<IFrozen> {
-    return requestJson(this.transport, 'environments/freeze', { method: 'POST', body: { name } });
-  }
-
-  stop(id: number): Promise<IBuild> {
-    return requestJson(this.transport, `environments/builds/${id}/stop`, { method: 'POST' });
-  }
-
-  log(id: number, after: number, signal: AbortSignal): AsyncIterable<IServerEvent> {
-    return requestEvents(this.transport, `environments/builds/${id}/log`, {
-      signal,
-      headers: { 'Last-Event-ID': String(after) }
-    });
-  }
-
-  watch(signal: AbortSignal): AsyncIterable<IServerEvent> {
-    return requestEvents(this.transport, 'environments/watch', { signal });
-  }
-}
+export type IEnvironmentsApi = Pick<EnvironmentsApi, keyof EnvironmentsApi>;

@@ -1,8 +1,7 @@
 /** What the user is told, and where: the calls of the REST interface. */
 
-import { Signal, type ISignal } from '@lumino/signaling';
-import { requestJson } from './request';
-import type { ITransport } from './transport';
+import { Signal } from '@lumino/signaling';
+import { Calls } from './request';
 import type { INotification, INotificationPage, INotificationRules, INotificationRulesPut } from './types';
 
 export interface INotificationsQuery {
@@ -11,49 +10,23 @@ export interface INotificationsQuery {
   limit?: number;
 }
 
-/** What the models need of the platform; tests give their own. */
-export interface INotificationsApi {
+export class NotificationsApi extends Calls {
   /** Something was marked as read by this page. */
-  readonly marked: ISignal<unknown, void>;
-  rules(): Promise<INotificationRules>;
+  readonly marked = new Signal<unknown, void>(this);
+  rules = () => this.ask<INotificationRules>('api/me/notifications');
   /** Addresses that are left out are taken away. */
-  putRules(change: INotificationRulesPut): Promise<INotificationRules>;
-  /** Have a test sent over one channel, or over all that can be used. */
-  test(channel: string | null): Promise<INotification>;
-  list(query: INotificationsQuery): Promise<INotificationPage>;
+  putRules = (change: INotificationRulesPut) =>
+    this.ask<INotificationRules>('api/me/notifications', { method: 'PUT', body: change });
+  /** Have a test sent over a channel. */
+  test = (channel: string) =>
+    this.ask<INotification>('api/me/notifications/test', { method: 'POST', body: { channels: [channel] } });
+  list = (query: INotificationsQuery) => this.ask<INotificationPage>('api/notifications', { query });
   /** Mark those up to an id as read. */
-  markRead(upTo: number): Promise<void>;
+  markRead = async (upTo: number): Promise<void> => {
+    await this.ask('api/notifications/read', { method: 'POST', body: { up_to: upTo } });
+    this.marked.emit();
+  };
 }
 
-/** The platform behind a transport. */
-export class NotificationsApi implements INotificationsApi {
-  private readonly _marked = new Signal<this, void>(this);
-
-  constructor(private readonly transport: ITransport) {}
-
-  get marked(): ISignal<this, void> {
-    return this._marked;
-  }
-
-  rules(): Promise<INotificationRules> {
-    return requestJson(this.transport, 'api/me/notifications');
-  }
-
-  putRules(change: INotificationRulesPut): Promise<INotificationRules> {
-    return requestJson(this.transport, 'api/me/notifications', { method: 'PUT', body: change });
-  }
-
-  test(channel: string | null): Promise<INotification> {
-    const body = { channels: channel === null ? null : [channel] };
-    return requestJson(this.transport, 'api/me/notifications/test', { method: 'POST', body });
-  }
-
-  list(query: INotificationsQuery): Promise<INotificationPage> {
-    return requestJson(this.transport, 'api/notifications', { query: { ...query } });
-  }
-
-  async markRead(upTo: number): Promise<void> {
-    await requestJson(this.transport, 'api/notifications/read', { method: 'POST', body: { up_to: upTo } });
-    this._marked.emit();
-  }
-}
+/** What the models need of the platform; tests give their own. */
+export type INotificationsApi = Pick<NotificationsApi, keyof NotificationsApi>;

@@ -1,7 +1,6 @@
 /** What Studio's pages ask of the platform, and do to nodes and to many tasks. */
 
-import { requestJson } from './request';
-import type { ITransport } from './transport';
+import { Calls } from './request';
 import type {
   IMarkPreview,
   INode,
@@ -61,59 +60,28 @@ export const TASK_SORTS = [
 ] as const;
 export type TaskSort = (typeof TASK_SORTS)[number];
 
-/** Reads of Studio's pages, and what they change. */
-export interface IOperations {
-  overview(): Promise<IOverview>;
-  queue(query: IQueueQuery): Promise<IQueue>;
+export class Operations extends Calls {
+  overview = () => this.ask<IOverview>('api/overview');
+  queue = (query: IQueueQuery) => this.ask<IQueue>('api/queue', { query });
   /** Move a waiting task among its owner's others. */
-  reorder(id: number, place: Place): Promise<ITaskDetail>;
+  reorder = (id: number, place: Place) =>
+    this.ask<ITaskDetail>(`api/tasks/${id}/order`, { method: 'PUT', body: place });
   /** What a mark on nodes would do; nothing is done. */
-  preview(nodes: readonly string[], mark: IMarkPreview['mark']): Promise<IMarkPreview>;
-  mark(node: string, action: NodeAction): Promise<INode>;
+  preview = (nodes: readonly string[], mark: IMarkPreview['mark']) =>
+    this.ask<IMarkPreview>('api/nodes/preview', { method: 'POST', body: { nodes, mark } });
+  mark = (node: string, action: NodeAction) =>
+    this.ask<INode>(`api/nodes/${encodeURIComponent(node)}/${action}`, { method: 'POST' });
   /** One action on at most `MOST.tasks` tasks; each has a result of its own. */
-  actions(action: TaskAction, tasks: readonly number[]): Promise<ITaskActionResults>;
-  setTags(id: number, tags: readonly string[]): Promise<ITaskDetail>;
-  setStar(id: number, starred: boolean): Promise<ITaskDetail>;
-}
-
-/** The platform behind a transport. */
-export class Operations implements IOperations {
-  constructor(private readonly transport: ITransport) {}
-
-  overview(): Promise<IOverview> {
-    return requestJson(this.transport, 'api/overview');
-  }
-
-  queue(query: IQueueQuery): Promise<IQueue> {
-    return requestJson(this.transport, 'api/queue', { query: { ...query } });
-  }
-
-  reorder(id: number, place: Place): Promise<ITaskDetail> {
-    return requestJson(this.transport, `api/tasks/${id}/order`, { method: 'PUT', body: place });
-  }
-
-  preview(nodes: readonly string[], mark: IMarkPreview['mark']): Promise<IMarkPreview> {
-    return requestJson(this.transport, 'api/nodes/preview', { method: 'POST', body: { nodes, mark } });
-  }
-
-  mark(node: string, action: NodeAction): Promise<INode> {
-    return requestJson(this.transport, `api/nodes/${encodeURIComponent(node)}/${action}`, {
-      method: 'POST'
-    });
-  }
-
-  actions(action: TaskAction, tasks: readonly number[]): Promise<ITaskActionResults> {
-    return requestJson(this.transport, 'api/tasks/actions', {
+  actions = (action: TaskAction, tasks: readonly number[]) =>
+    this.ask<ITaskActionResults>('api/tasks/actions', {
       method: 'POST',
       body: { action, tasks: tasks.map(String) }
     });
-  }
-
-  setTags(id: number, tags: readonly string[]): Promise<ITaskDetail> {
-    return requestJson(this.transport, `api/tasks/${id}/tags`, { method: 'PUT', body: { tags } });
-  }
-
-  setStar(id: number, starred: boolean): Promise<ITaskDetail> {
-    return requestJson(this.transport, `api/tasks/${id}/star`, { method: starred ? 'PUT' : 'DELETE' });
-  }
+  setTags = (id: number, tags: readonly string[]) =>
+    this.ask<ITaskDetail>(`api/tasks/${id}/tags`, { method: 'PUT', body: { tags } });
+  setStar = (id: number, starred: boolean) =>
+    this.ask<ITaskDetail>(`api/tasks/${id}/star`, { method: starred ? 'PUT' : 'DELETE' });
 }
+
+/** Reads of Studio's pages, and what they change. */
+export type IOperations = Pick<Operations, keyof Operations>;

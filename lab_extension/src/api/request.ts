@@ -65,10 +65,11 @@ export function sentenceOf(error: unknown): string {
 
 export interface IRequest {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  query?: Record<string, string | number | boolean | undefined>;
+  /** Words that are undefined are left out. */
+  query?: object;
   body?: unknown;
   headers?: Record<string, string>;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** Send a request and read its JSON answer. Throws ApiError. */
@@ -145,8 +146,23 @@ export async function* requestEvents(
   }
 }
 
+/** Requests over a transport; the interfaces of the platform are made of them. */
+export class Calls {
+  constructor(protected readonly transport: ITransport) {}
+
+  protected ask<T>(path: string, request?: IRequest): Promise<T> {
+    return requestJson<T>(this.transport, path, request);
+  }
+
+  protected stream(path: string, request?: IRequest): AsyncIterable<IServerEvent> {
+    return requestEvents(this.transport, path, request);
+  }
+}
+
 async function send(transport: ITransport, path: string, request: IRequest): Promise<Response> {
-  const query = Object.entries(request.query ?? {}).filter(([, value]) => value !== undefined);
+  const query = Object.entries(request.query ?? {}).filter(
+    ([, value]: [string, unknown]) => value !== undefined
+  );
   const search = new URLSearchParams(query.map(([name, value]) => [name, String(value)])).toString();
   const url = transport.url(path) + (search === '' ? '' : `?${search}`);
   const init: RequestInit = { method: request.method ?? 'GET' };

@@ -12,6 +12,8 @@ import {
   type JSX
 } from 'react';
 import type { ISignal } from '@lumino/signaling';
+import { sentenceOf } from '../api/request';
+import { trans } from '../text/translate';
 
 const NARROW = '(width < 700px)';
 
@@ -149,6 +151,33 @@ export function Notice(props: {
       {children}
     </div>
   ) : null;
+}
+
+/** What is said in place of something that is read: why it cannot be, or that it is on its way. */
+export function Reading({ error, ready }: { error: string | null; ready: boolean }): JSX.Element | null {
+  if (error !== null) {
+    return <Notice kind="error">{error}</Notice>;
+  }
+  return ready ? null : <p className="hai-Empty">{trans.__('Loading…')}</p>;
+}
+
+/** The answer to the latest question, and why there is none; until it comes, the answer to the one before. */
+export function useAnswer<T>(ask: () => Promise<T>): { value: T | null; error: string | null } {
+  const [answer, setAnswer] = useState<{ value: T | null; error: string | null }>({
+    value: null,
+    error: null
+  });
+  useEffect(() => {
+    let wanted = true;
+    ask().then(
+      value => wanted && setAnswer({ value, error: null }),
+      (reason: unknown) => wanted && setAnswer(({ value }) => ({ value, error: sentenceOf(reason) }))
+    );
+    return () => {
+      wanted = false;
+    };
+  }, [ask]);
+  return answer;
 }
 
 /** A bar of parts of a whole. The numbers are said in words by `label`. */

@@ -16,7 +16,7 @@ import { IStateDB } from '@jupyterlab/statedb';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
-import { UnsavedAlarms } from '../models/alarms';
+import { tellUnsaved } from '../models/alarms';
 import { Attention } from '../models/attention';
 import { Api } from '../api/client';
 import { EnvironmentsApi } from '../api/environments';
@@ -105,17 +105,17 @@ function activate(
   });
   // The Launcher has the kernels of environments as soon as they are published.
   environments.published.connect(() => void app.serviceManager.kernelspecs.refreshSpecs());
-  new UnsavedAlarms({
+  tellUnsaved(
     feed,
-    me: () => cluster.me?.name ?? null,
-    show: ({ task, message }) => {
+    () => cluster.me?.name ?? null,
+    (task, message) => {
       const open = (): void => void app.commands.execute(CommandIDs.openTask, { id: task });
       Notification.warning(message, {
         autoClose: false,
         actions: [{ label: trans.__('Open it'), caption: trans.__('Open task %1', task), callback: open }]
       });
     }
-  });
+  );
   tellInLab({
     feed,
     openTask: id => void app.commands.execute(CommandIDs.openTask, { id }),

@@ -12,6 +12,7 @@ import type { RecordingsModel } from '../models/recordings';
 import type { TaskModel } from '../models/task';
 import { haiIcon } from './icons';
 import { trans } from '../text/translate';
+import { stateLabel } from '../text/words';
 
 /** A task in the main area. It follows the log, or the metrics, only while these can be seen. */
 export class TaskWidget extends ReactWidget {
@@ -102,7 +103,7 @@ export class TaskWidget extends ReactWidget {
     const { task } = this.model;
     if (task) {
       this.title.label = task.name;
-      this.title.caption = trans.__('Task %1 (%2)', task.id, task.state);
+      this.title.caption = trans.__('Task %1 (%2)', task.id, stateLabel(task));
     }
   }
 }

@@ -3,7 +3,7 @@
 import { Notification } from '@jupyterlab/apputils';
 import { Outside } from '../models/attention';
 import type { Feed } from '../models/feed';
-import { Teller, type ITelling } from '../models/told';
+import { tell, type ITelling } from '../models/told';
 import { trans } from '../text/translate';
 
 /** How long it stays on the screen, in ms. JupyterLab keeps it in its list; 0: it is only there. */
@@ -19,10 +19,10 @@ export interface IToldInLab {
 }
 
 /** Tell the user in JupyterLab from now on. */
-export function tellInLab(options: IToldInLab): Teller {
+export function tellInLab(options: IToldInLab): void {
   const open = ({ task }: ITelling): void => (task === null ? options.openAll() : options.openTask(task));
   const outside = new Outside(open);
-  return new Teller({
+  tell({
     feed: options.feed,
     hidden: () => document.hidden,
     show: telling =>

@@ -11,7 +11,7 @@ export interface IAdminOptions<Q, T> {
   /** The beginnings of the kinds of events that can change it, such as `quota.`. */
   kinds: readonly string[];
   /** Time between two readings with a live connection, in ms. */
-  live?: number;
+  live?: number | undefined;
   ask: (question: Q) => Promise<T>;
   /** The first question. */
   question: Q;
@@ -19,7 +19,8 @@ export interface IAdminOptions<Q, T> {
 
 /** The answer to the latest question, read again when an event can have changed it. */
 export class AdminModel<Q, T> extends LiveModel {
-  private _value: T | null = null;
+  /** The latest answer; while another question is asked, that of the one before. Null: there is none yet. */
+  value: T | null = null;
   private question: Q;
 
   constructor(private readonly given: IAdminOptions<Q, T>) {
@@ -33,11 +34,6 @@ export class AdminModel<Q, T> extends LiveModel {
     this.question = given.question;
   }
 
-  /** The latest answer; while another question is asked, that of the one before. Null: there is none yet. */
-  get value(): T | null {
-    return this._value;
-  }
-
   /** Ask something else from now on. The same question again does nothing. */
   look(question: Q): void {
     if (JSON.stringify(question) !== JSON.stringify(this.question)) {
@@ -48,7 +44,7 @@ export class AdminModel<Q, T> extends LiveModel {
 
   /** Take over what a change has answered with. */
   put(value: T): void {
-    this._value = value;
+    this.value = value;
     this.emit();
   }
 
@@ -61,7 +57,7 @@ export class AdminModel<Q, T> extends LiveModel {
     const found = await this.given.ask(asked);
     // An answer that was overtaken by another question must not be shown as its answer.
     if (asked === this.question) {
-      this._value = found;
+      this.value = found;
     }
   }
 }

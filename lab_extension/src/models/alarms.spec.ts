@@ -1,6 +1,6 @@
 import { Signal } from '@lumino/signaling';
 import { expect, it, vi } from 'vitest';
-import { UnsavedAlarms } from './alarms';
+import { tellUnsaved } from './alarms';
 import type { IEvent } from '../api/types';
 import type { Feed } from './feed';
 import { anEvent } from '../testing/fakes';
@@ -10,7 +10,7 @@ it('alarms on the own tasks are shown once, others and other kinds are not', () 
   const event = new Signal<unknown, IEvent>(sender);
   const show = vi.fn();
   const feed = { event } as unknown as Pick<Feed, 'event'>;
-  const alarms = new UnsavedAlarms({ feed, me: () => 'alice', show });
+  tellUnsaved(feed, () => 'alice', show);
   const alarm = {
     ...anEvent(1, 'task.alarm', 41),
     data: { kind: 'unsaved', message: 'Task 41 may be losing its work.' }
@@ -22,9 +22,5 @@ it('alarms on the own tasks are shown once, others and other kinds are not', () 
   expect(show).not.toHaveBeenCalled();
 
   event.emit(alarm);
-  expect(show.mock.calls).toEqual([[{ task: 41, message: 'Task 41 may be losing its work.' }]]);
-
-  alarms.dispose();
-  event.emit(alarm);
-  expect(show).toHaveBeenCalledTimes(1);
+  expect(show.mock.calls).toEqual([[41, 'Task 41 may be losing its work.']]);
 });

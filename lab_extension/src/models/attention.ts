@@ -47,19 +47,15 @@ function put(tag: string, body: string): Notification | null {
 /** Starts and stops the feed as tabs are seen and hidden. */
 export class Attention implements IDisposable {
   private release: AbortController | null = null;
-  private _isDisposed = false;
+  isDisposed = false;
 
   constructor(private readonly feed: Pick<Feed, 'start' | 'stop'>) {
     document.addEventListener('visibilitychange', this.follow);
     this.follow();
   }
 
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
   dispose(): void {
-    this._isDisposed = true;
+    this.isDisposed = true;
     document.removeEventListener('visibilitychange', this.follow);
     this.release?.abort();
     this.feed.stop();

@@ -7,8 +7,8 @@ import { LiveModel } from './live';
 
 /** Node groups with what is held, and the user's own quota. */
 export class ClusterModel extends LiveModel {
-  private _cluster: ICluster | null = null;
-  private _me: IMe | null = null;
+  cluster: ICluster | null = null;
+  me: IMe | null = null;
 
   constructor(
     private readonly api: Pick<IApi, 'cluster' | 'me'>,
@@ -18,19 +18,11 @@ export class ClusterModel extends LiveModel {
     super({ feed, name: 'hai:cluster', interval: 1_500, fallback, live: 20_000 });
   }
 
-  get cluster(): ICluster | null {
-    return this._cluster;
-  }
-
-  get me(): IMe | null {
-    return this._me;
-  }
-
   protected concerns(event: IEvent): boolean {
     return /^(task\.(submitted|state|priority|held)|node\.|quota\.|cluster\.)/.test(event.kind);
   }
 
   protected async read(): Promise<void> {
-    [this._cluster, this._me] = await Promise.all([this.api.cluster(), this.api.me()]);
+    [this.cluster, this.me] = await Promise.all([this.api.cluster(), this.api.me()]);
   }
 }

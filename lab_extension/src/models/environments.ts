@@ -41,17 +41,13 @@ export class EnvironmentsModel implements IDisposable {
   /** The build whose output is shown. */
   build: BuildModel | null = null;
   private watching: AbortController | null = null;
-  private _isDisposed = false;
+  isDisposed = false;
 
   constructor(
     private readonly api: IEnvironmentsApi,
     private readonly platform: Pick<IApi, 'environments' | 'build'>,
     private readonly again = AGAIN
   ) {}
-
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
 
   /** Whether the user may change an environment. */
   mayChange(name: string): boolean {
@@ -96,7 +92,7 @@ export class EnvironmentsModel implements IDisposable {
 
   /** Watch for publications while something that shows environments can be seen. */
   watch(on: boolean): void {
-    if (on === (this.watching !== null) || this._isDisposed) {
+    if (on === (this.watching !== null) || this.isDisposed) {
       return;
     }
     this.watching?.abort();
@@ -164,7 +160,7 @@ export class EnvironmentsModel implements IDisposable {
 
   dispose(): void {
     this.watch(false);
-    this._isDisposed = true;
+    this.isDisposed = true;
     this.build?.dispose();
     Signal.clearData(this);
   }
@@ -228,7 +224,7 @@ export class EnvironmentsModel implements IDisposable {
   }
 
   private emit(): void {
-    if (!this._isDisposed) {
+    if (!this.isDisposed) {
       this.changed.emit();
     }
   }

@@ -1,7 +1,7 @@
 /** The live connection: one stream of events for the whole page, opened again when it is lost. */
 
 import type { IDisposable } from '@lumino/disposable';
-import { Signal, type ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
 import type { IApi } from '../api/client';
 import { ApiError, sentenceOf } from '../api/request';
 import type { IEvent } from '../api/types';
@@ -14,44 +14,24 @@ const BACK_OFF = { first: 500, longest: 30_000 };
 
 /** Events of the platform. It resumes after the last event it has seen. */
 export class Feed implements IDisposable {
-  private readonly _event = new Signal<this, IEvent>(this);
-  private readonly _statusChanged = new Signal<this, FeedStatus>(this);
-  private _status: FeedStatus = 'connecting';
+  /** Something happened. */
+  readonly event = new Signal<this, IEvent>(this);
+  readonly statusChanged = new Signal<this, FeedStatus>(this);
+  status: FeedStatus = 'connecting';
   private abort: AbortController | null = null;
   private lastId: string | null = null;
   private wake: (() => void) | null = null;
   /** How many views need the events of all users. */
   private needAll = 0;
-  private _error: string | null = null;
-  private _isDisposed = false;
+  /** Why the connection is lost; a sentence. */
+  error: string | null = null;
+  isDisposed = false;
 
   constructor(private readonly api: Pick<IApi, 'events'>) {}
 
-  /** Something happened. */
-  get event(): ISignal<this, IEvent> {
-    return this._event;
-  }
-
-  get statusChanged(): ISignal<this, FeedStatus> {
-    return this._statusChanged;
-  }
-
-  get status(): FeedStatus {
-    return this._status;
-  }
-
-  /** Why the connection is lost; a sentence. */
-  get error(): string | null {
-    return this._error;
-  }
-
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
   /** Open the stream and keep it open until `stop`. Does nothing when it is open. */
   start(): void {
-    if (!this.abort && !this._isDisposed) {
+    if (!this.abort && !this.isDisposed) {
       this.abort = new AbortController();
       void this.keepOpen(this.abort.signal);
     }
@@ -85,7 +65,7 @@ export class Feed implements IDisposable {
   }
 
   dispose(): void {
-    this._isDisposed = true;
+    this.isDisposed = true;
     this.stop();
     Signal.clearData(this);
   }
@@ -113,7 +93,7 @@ export class Feed implements IDisposable {
         // The place to resume at is unknown there (a fresh database): begin at now.
         this.lastId = null;
       }
-      this._error = error === null ? null : sentenceOf(error);
+      this.error = error === null ? null : sentenceOf(error);
       this.setStatus(error === null ? 'connecting' : 'lost');
       const asked = error instanceof ApiError ? Math.min(error.retryAfter, BACK_OFF.longest) : 0;
       await this.pause(Math.max(asked, wait * (0.75 + Math.random() / 2)));
@@ -129,13 +109,13 @@ export class Feed implements IDisposable {
           return null;
         }
         onMessage();
-        this._error = null;
+        this.error = null;
         if (message.event === 'hello') {
           // Where the stream begins: without an event yet, a lost one is resumed from here.
           this.lastId ??= String((JSON.parse(message.data) as { seq: number }).seq);
         } else {
           this.lastId = message.id || this.lastId;
-          this._event.emit(JSON.parse(message.data) as IEvent);
+          this.event.emit(JSON.parse(message.data) as IEvent);
         }
         this.setStatus('live');
       }
@@ -157,9 +137,9 @@ export class Feed implements IDisposable {
   }
 
   private setStatus(status: FeedStatus): void {
-    if (status !== this._status) {
-      this._status = status;
-      this._statusChanged.emit(status);
+    if (status !== this.status) {
+      this.status = status;
+      this.statusChanged.emit(status);
     }
   }
 }

@@ -16,8 +16,10 @@ const PAST_FOR = 300_000;
 
 /** Who holds nodes, and the occupancy of the last weeks. */
 export class GlanceModel extends LiveModel {
-  private _use: IClusterUse | null = null;
-  private _days: INodesReport | null = null;
+  /** The tasks that hold nodes now: the user's own, then the largest. */
+  use: IClusterUse | null = null;
+  /** The last two weeks, by day. */
+  days: INodesReport | null = null;
   private pastReadAt = -Infinity;
 
   constructor(
@@ -28,29 +30,19 @@ export class GlanceModel extends LiveModel {
     super({ feed, name: 'hai:glance', interval: 1_500, fallback, live: 20_000 });
   }
 
-  /** The tasks that hold nodes now: the user's own, then the largest. */
-  get use(): IClusterUse | null {
-    return this._use;
-  }
-
-  /** The last two weeks, by day. */
-  get days(): INodesReport | null {
-    return this._days;
-  }
-
   protected concerns(event: IEvent): boolean {
     return event.kind === EventKind.TASK_STATE;
   }
 
   protected async read(): Promise<void> {
-    this._use = await this.api.use(HOLDERS);
+    this.use = await this.api.use(HOLDERS);
     if (Date.now() - this.pastReadAt < PAST_FOR) {
       return;
     }
     // What is now does not wait for what was.
     this.emit();
     const ago = (ms: number): string => new Date(Date.now() - ms).toISOString();
-    this._days = await this.api.nodesReport({ by: 'day', since: ago(DAYS * DAY) });
+    this.days = await this.api.nodesReport({ by: 'day', since: ago(DAYS * DAY) });
     this.pastReadAt = Date.now();
   }
 }

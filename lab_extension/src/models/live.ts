@@ -2,7 +2,7 @@
 
 import type { IDisposable } from '@lumino/disposable';
 import { Poll } from '@lumino/polling';
-import { Signal, type ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
 import { sentenceOf } from '../api/request';
 import type { IEvent } from '../api/types';
 import { Coalescer } from './coalesce';
@@ -22,12 +22,14 @@ export interface ILiveOptions {
 
 /** A value that is read from the platform and kept up to date. */
 export abstract class LiveModel implements IDisposable {
-  private readonly _changed = new Signal<this, void>(this);
+  readonly changed = new Signal<this, void>(this);
   private readonly poll: Poll;
   private readonly coalescer: Coalescer;
-  private _error: string | null = null;
-  private _ready = false;
-  private _isDisposed = false;
+  /** Why the last reading failed; null if it did not. */
+  error: string | null = null;
+  /** Whether there is a value at all. */
+  ready = false;
+  isDisposed = false;
   /** Whether the first reading goes on; and the timer of the one that follows it when the connection is live. */
   private opening = false;
   private following: ReturnType<typeof setTimeout> | null = null;
@@ -45,27 +47,9 @@ export abstract class LiveModel implements IDisposable {
     options.feed.statusChanged.connect(this.handleStatus, this);
   }
 
-  get changed(): ISignal<this, void> {
-    return this._changed;
-  }
-
-  /** Why the last reading failed; null if it did not. */
-  get error(): string | null {
-    return this._error;
-  }
-
-  /** Whether there is a value at all. */
-  get ready(): boolean {
-    return this._ready;
-  }
-
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
   /** Begin to read. It does not wait for the first reading: `changed` tells of it. */
   start(): Promise<void> {
-    this.opening = !this._ready;
+    this.opening = !this.ready;
     return this.poll.start();
   }
 
@@ -81,10 +65,10 @@ export abstract class LiveModel implements IDisposable {
   }
 
   dispose(): void {
-    if (this._isDisposed) {
+    if (this.isDisposed) {
       return;
     }
-    this._isDisposed = true;
+    this.isDisposed = true;
     this.options.feed.event.disconnect(this.handleEvent, this);
     this.options.feed.statusChanged.disconnect(this.handleStatus, this);
     this.poll.dispose();
@@ -107,8 +91,8 @@ export abstract class LiveModel implements IDisposable {
   }
 
   protected emit(): void {
-    if (!this._isDisposed) {
-      this._changed.emit();
+    if (!this.isDisposed) {
+      this.changed.emit();
     }
   }
 
@@ -116,12 +100,12 @@ export abstract class LiveModel implements IDisposable {
     let failure: unknown = null;
     try {
       await this.read(whole);
-      this._ready = true;
+      this.ready = true;
     } catch (error) {
       failure = error;
     }
     this.opening = false;
-    this._error = failure === null ? null : sentenceOf(failure);
+    this.error = failure === null ? null : sentenceOf(failure);
     this.emit();
     if (failure !== null && whole) {
       // The timer backs off when its work fails.

@@ -1,7 +1,7 @@
 /** The log of one rank of a task: the last lines, then live; and any other part of it. */
 
 import type { IDisposable } from '@lumino/disposable';
-import { Signal, type ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
 import type { IApi } from '../api/client';
 import { ApiError, sentenceOf } from '../api/request';
 import type { ILogHits, ILogLine, ILogPage } from '../api/types';
@@ -29,20 +29,23 @@ interface IPlace {
 
 /** The log of one rank: a window of about `limit` lines, which moves to where the reader looks. */
 export class LogModel implements IDisposable {
-  private readonly _changed = new Signal<this, void>(this);
+  readonly changed = new Signal<this, void>(this);
   private readonly window = new LogWindow();
-  private _places = new LogPlaces();
-  private _status: LogStatus = 'idle';
-  private _error: string | null = null;
-  private _rank = 0;
-  private _atEnd = true;
-  private _target: number | null = null;
-  private _complete = false;
+  private places = new LogPlaces();
+  status: LogStatus = 'idle';
+  error: string | null = null;
+  rank = 0;
+  /** Whether the last line that is held is the last one of the log. */
+  atEnd = true;
+  /** The key of the line that was jumped to. */
+  target: number | null = null;
+  /** Whether nothing will ever be added to the log. */
+  complete = false;
   private readonly gathered = new Gather<ILogLine>(lines => this.arrived(lines), GATHER);
   private abort: AbortController | null = null;
   private reading: AbortController | null = null;
   private hold = false;
-  private _isDisposed = false;
+  isDisposed = false;
 
   constructor(
     private readonly id: number,
@@ -53,34 +56,8 @@ export class LogModel implements IDisposable {
     private readonly limit = 2_000
   ) {}
 
-  get changed(): ISignal<this, void> {
-    return this._changed;
-  }
-
   get chunks(): readonly IChunk[] {
     return this.window.chunks;
-  }
-
-  get status(): LogStatus {
-    return this._status;
-  }
-
-  get error(): string | null {
-    return this._error;
-  }
-
-  get rank(): number {
-    return this._rank;
-  }
-
-  /** Whether the last line that is held is the last one of the log. */
-  get atEnd(): boolean {
-    return this._atEnd;
-  }
-
-  /** Whether nothing will ever be added to the log. */
-  get complete(): boolean {
-    return this._complete;
   }
 
   /** Whether the first line that is held is the first one of the log. */
@@ -88,21 +65,12 @@ export class LogModel implements IDisposable {
     return this.window.first;
   }
 
-  /** The key of the line that was jumped to. */
-  get target(): number | null {
-    return this._target;
-  }
-
   /** How many bytes of the log are before, in and behind the lines that are held; 0 as long as it is not known. */
   get bytes(): { before: number; held: number; behind: number } {
     const { begins, ends, first } = this.window;
-    const before = first ? 0 : this._places.before(begins);
-    const held = Math.max(0, this._places.before(ends) - before);
-    return { before, held, behind: this._atEnd ? 0 : Math.max(0, this._places.size - before - held) };
-  }
-
-  get isDisposed(): boolean {
-    return this._isDisposed;
+    const before = first ? 0 : this.places.before(begins);
+    const held = Math.max(0, this.places.before(ends) - before);
+    return { before, held, behind: this.atEnd ? 0 : Math.max(0, this.places.size - before - held) };
   }
 
   get lineCount(): number {
@@ -110,11 +78,11 @@ export class LogModel implements IDisposable {
   }
 
   /** Read the end of a rank's log and follow it. Starts over if a log is open. */
-  open(rank = this._rank): void {
+  open(rank = this.rank): void {
     this.begin(rank);
     this.window.clear();
-    this._complete = false;
-    this._atEnd = true;
+    this.complete = false;
+    this.atEnd = true;
     this.abort = new AbortController();
     void this.follow(rank, this.abort.signal);
   }
@@ -136,7 +104,7 @@ export class LogModel implements IDisposable {
     }
     const { begins } = this.window;
     await this.read(async signal => {
-      const page = await this.api.logPage(this.id, this._rank, { before: begins, limit: PAGE }, signal);
+      const page = await this.api.logPage(this.id, this.rank, { before: begins, limit: PAGE }, signal);
       // Meanwhile the first lines may have been dropped, or the end may have been read again.
       if (!isOver(signal) && this.window.begins === begins) {
         this.window.prepend(page.lines, page.prev_cursor);
@@ -149,14 +117,14 @@ export class LogModel implements IDisposable {
 
   /** Read lines behind those that are held, unless some are being read. */
   async later(): Promise<void> {
-    if (this._atEnd || this.reading !== null) {
+    if (this.atEnd || this.reading !== null) {
       return;
     }
     await this.read(signal => this.readLater(PAGE, signal));
   }
 
   /** Show the lines around a position, and mark the line before it. */
-  jump(cursor: string, rank = this._rank): Promise<void> {
+  jump(cursor: string, rank = this.rank): Promise<void> {
     return this.move(rank, async signal => {
       const page = await this.api.logPage(this.id, rank, { before: cursor, limit: AROUND }, signal);
       if (isOver(signal)) {
@@ -164,16 +132,16 @@ export class LogModel implements IDisposable {
       }
       this.window.clear(cursor, false);
       this.window.prepend(page.lines, page.prev_cursor);
-      this._target = this.window.chunks.at(-1)?.lines.at(-1)?.key ?? null;
+      this.target = this.window.chunks.at(-1)?.lines.at(-1)?.key ?? null;
       await this.readLater(AROUND, signal);
     });
   }
 
   /** Show the lines that are about as many bytes behind the beginning of the log. */
   jumpTo(bytes: number): Promise<void> {
-    const cursor = this._places.at(bytes);
-    return this.move(this._rank, async signal => {
-      const page = await this.api.logPage(this.id, this._rank, { cursor, limit: PAGE }, signal);
+    const cursor = this.places.at(bytes);
+    return this.move(this.rank, async signal => {
+      const page = await this.api.logPage(this.id, this.rank, { cursor, limit: PAGE }, signal);
       if (isOver(signal)) {
         return;
       }
@@ -181,7 +149,7 @@ export class LogModel implements IDisposable {
       const cut = cursor.endsWith(':start') || page.lines[0]?.rank === null ? 0 : 1;
       const begins = cut === 0 ? cursor : (page.lines[0]?.cursor ?? cursor);
       this.window.clear(begins, page.prev_cursor === null);
-      this._target = null;
+      this.target = null;
       this.take(page, page.lines.slice(cut), PAGE);
     });
   }
@@ -201,34 +169,34 @@ export class LogModel implements IDisposable {
 
   /** Where the whole log of the rank can be downloaded. */
   downloadUrl(times: boolean): string {
-    return this.api.logDownloadUrl(this.id, this._rank, times);
+    return this.api.logDownloadUrl(this.id, this.rank, times);
   }
 
   dispose(): void {
-    this._isDisposed = true;
+    this.isDisposed = true;
     this.close();
     Signal.clearData(this);
   }
 
   private begin(rank: number): void {
     this.close();
-    if (rank !== this._rank) {
-      this._rank = rank;
-      this._places = new LogPlaces();
+    if (rank !== this.rank) {
+      this.rank = rank;
+      this.places = new LogPlaces();
       this.window.clear();
-      this._complete = false;
+      this.complete = false;
     }
-    this._error = null;
-    this._target = null;
+    this.error = null;
+    this.target = null;
     this.setStatus('loading');
   }
 
   /** Leave the place where the window is; it may be another rank's. */
   private move(rank: number, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.begin(rank);
-    this._atEnd = false;
+    this.atEnd = false;
     return this.read(async signal => {
-      if (this._places.isEmpty) {
+      if (this.places.isEmpty) {
         await this.measure(signal);
       }
       await work(signal);
@@ -239,23 +207,23 @@ export class LogModel implements IDisposable {
     const reading = (this.reading = new AbortController());
     try {
       await work(reading.signal);
-      this._error = null;
+      this.error = null;
     } catch (error) {
       if (!isOver(reading.signal)) {
-        this._error = sentenceOf(error);
+        this.error = sentenceOf(error);
       }
     }
     if (this.reading === reading) {
       this.reading = null;
-      if (this._status === 'loading') {
+      if (this.status === 'loading') {
         this.rest();
       }
-      this._changed.emit();
+      this.changed.emit();
     }
   }
 
   private async readLater(limit: number, signal: AbortSignal): Promise<void> {
-    const page = await this.api.logPage(this.id, this._rank, { cursor: this.window.ends, limit }, signal);
+    const page = await this.api.logPage(this.id, this.rank, { cursor: this.window.ends, limit }, signal);
     if (!isOver(signal)) {
       this.take(page, page.lines, limit);
     }
@@ -264,26 +232,26 @@ export class LogModel implements IDisposable {
   /** Take lines behind those that are held. */
   private take(page: ILogPage, lines: readonly ILogLine[], limit: number): void {
     this.window.append(lines, page.next_cursor);
-    this._places = this._places.upTo(this.window.ends);
+    this.places = this.places.upTo(this.window.ends);
     this.window.dropFirst(this.limit);
-    this._complete ||= page.final;
+    this.complete ||= page.final;
     if (page.final) {
-      this._atEnd = true;
+      this.atEnd = true;
     } else if (
       page.lines.length === 0 ||
-      (page.lines.length < limit && this._places.before(page.next_cursor) >= this._places.size)
+      (page.lines.length < limit && this.places.before(page.next_cursor) >= this.places.size)
     ) {
       // There is nothing more by now: what comes is followed.
-      this._atEnd = true;
+      this.atEnd = true;
       this.abort = new AbortController();
-      void this.follow(this._rank, this.abort.signal, page.next_cursor);
+      void this.follow(this.rank, this.abort.signal, page.next_cursor);
     }
-    this._changed.emit();
+    this.changed.emit();
   }
 
   /** Stop following, because lines at the end are not held any more. */
   private leaveEnd(): void {
-    this._atEnd = false;
+    this.atEnd = false;
     this.abort?.abort();
     this.abort = null;
     this.gathered.clear();
@@ -292,10 +260,10 @@ export class LogModel implements IDisposable {
 
   /** Ask how long the log is; without an answer the window is all that can be scrolled in. */
   private async measure(signal: AbortSignal): Promise<void> {
-    const extents = await this.api.logExtents(this.id, this._rank, signal).catch(() => null);
+    const extents = await this.api.logExtents(this.id, this.rank, signal).catch(() => null);
     if (extents !== null && !isOver(signal)) {
-      this._places = new LogPlaces(extents.items);
-      this._changed.emit();
+      this.places = new LogPlaces(extents.items);
+      this.changed.emit();
     }
   }
 
@@ -307,7 +275,7 @@ export class LogModel implements IDisposable {
       try {
         if (await this.readOn(rank, place, signal)) {
           this.gathered.flush();
-          this._complete = true;
+          this.complete = true;
           this.setStatus('ended');
           return;
         }
@@ -334,13 +302,13 @@ export class LogModel implements IDisposable {
       this.window.clear(page.next_cursor, false);
       this.window.prepend(page.lines, page.prev_cursor);
       place.cursor = page.next_cursor;
-      this._changed.emit();
+      this.changed.emit();
       void this.measure(signal);
       if (page.final) {
         return true;
       }
     }
-    this._error = null;
+    this.error = null;
     this.setStatus('live');
     for await (const message of this.api.logFollow(this.id, rank, place.cursor, signal)) {
       if (isOver(signal) || message.event === 'end') {
@@ -356,7 +324,7 @@ export class LogModel implements IDisposable {
   }
 
   private mayRetry(error: unknown, place: IPlace): boolean {
-    this._error = sentenceOf(error);
+    this.error = sentenceOf(error);
     this.setStatus('lost');
     if (error instanceof ApiError && error.status === 400 && place.cursor !== null) {
       // The place is gone there (its part was rotated away): read the end again.
@@ -369,9 +337,9 @@ export class LogModel implements IDisposable {
   private arrived(lines: readonly ILogLine[]): void {
     const last = lines.at(-1);
     this.window.append(lines, last?.cursor ?? this.window.ends);
-    this._places = this._places.upTo(this.window.ends);
+    this.places = this.places.upTo(this.window.ends);
     this.trim();
-    if (last && this.abort !== null && !this._places.isEmpty && !this._places.has(last.run)) {
+    if (last && this.abort !== null && !this.places.isEmpty && !this.places.has(last.run)) {
       void this.measure(this.abort.signal);
     }
   }
@@ -383,17 +351,17 @@ export class LogModel implements IDisposable {
       // What the reader looks at stays; what comes meanwhile is read when it is scrolled to.
       this.leaveEnd();
     }
-    this._changed.emit();
+    this.changed.emit();
   }
 
   private rest(): void {
-    this.setStatus(this._complete ? 'ended' : 'idle');
+    this.setStatus(this.complete ? 'ended' : 'idle');
   }
 
   private setStatus(status: LogStatus): void {
-    if (status !== this._status) {
-      this._status = status;
-      this._changed.emit();
+    if (status !== this.status) {
+      this.status = status;
+      this.changed.emit();
     }
   }
 }

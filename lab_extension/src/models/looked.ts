@@ -1,7 +1,7 @@
 /** What is new since the user looked at their tasks: those that have started, must wait again, or have ended meanwhile. */
 
 import type { IDisposable } from '@lumino/disposable';
-import { Signal, type ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
 import type { ITaskSummary } from '../api/types';
 import { isUnfinished } from '../text/format';
 import { isWaiting } from '../text/words';
@@ -24,14 +24,15 @@ interface ISeenState {
 
 /** A mark stays until its task is opened, or the user looks away. */
 export class LookedAt implements IDisposable {
-  private readonly _changed = new Signal<this, void>(this);
-  private readonly marked = new Set<number>();
+  readonly changed = new Signal<this, void>(this);
+  /** The tasks that are new. */
+  readonly fresh = new Set<number>();
   private seen: ISeenState | null = load();
   private looking = false;
   private since = 0;
   /** Whether nothing was read yet since the page was opened. */
   private first = true;
-  private _isDisposed = false;
+  isDisposed = false;
 
   constructor(
     private readonly tasks: Pick<TasksModel, 'items' | 'ready' | 'changed'>,
@@ -40,21 +41,8 @@ export class LookedAt implements IDisposable {
     tasks.changed.connect(this.compare, this);
   }
 
-  get changed(): ISignal<this, void> {
-    return this._changed;
-  }
-
-  /** The tasks that are new. */
-  get fresh(): ReadonlySet<number> {
-    return this.marked;
-  }
-
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
   dispose(): void {
-    this._isDisposed = true;
+    this.isDisposed = true;
     this.tasks.changed.disconnect(this.compare, this);
     Signal.clearData(this);
   }
@@ -69,17 +57,17 @@ export class LookedAt implements IDisposable {
       this.since = this.now();
       this.compare();
     } else if (this.tasks.ready) {
-      this.marked.clear();
+      this.fresh.clear();
       this.seen = this.snapshot();
       save(this.seen);
-      this._changed.emit();
+      this.changed.emit();
     }
   }
 
   /** The user has opened a task. */
   open(id: number): void {
-    if (this.marked.delete(id)) {
-      this._changed.emit();
+    if (this.fresh.delete(id)) {
+      this.changed.emit();
     }
   }
 
@@ -94,13 +82,13 @@ export class LookedAt implements IDisposable {
     for (const task of this.tasks.items) {
       const state = stateOf(task);
       if (away && isNew(task, seen)) {
-        this.marked.add(task.id);
+        this.fresh.add(task.id);
         fresh = true;
       }
       seen.states[task.id] = state;
     }
     if (fresh) {
-      this._changed.emit();
+      this.changed.emit();
     }
   }
 

@@ -7,7 +7,7 @@ import { LiveModel } from './live';
 
 /** The nodes of the cluster, by name. */
 export class NodesModel extends LiveModel {
-  private _items: readonly INode[] = [];
+  items: readonly INode[] = [];
 
   constructor(
     private readonly api: Pick<IApi, 'nodes'>,
@@ -17,15 +17,11 @@ export class NodesModel extends LiveModel {
     super({ feed, name: 'hai:nodes', interval: 1_500, fallback, live: 30_000 });
   }
 
-  get items(): readonly INode[] {
-    return this._items;
-  }
-
   protected concerns(event: IEvent): boolean {
     return /^(task\.state|node\.)/.test(event.kind);
   }
 
   protected async read(): Promise<void> {
-    this._items = (await this.api.nodes()).items;
+    this.items = (await this.api.nodes()).items;
   }
 }

@@ -13,9 +13,11 @@ const LOOK = { every: 700, longest: 15_000 } as const;
 
 /** The newest notifications, as many as were asked for. */
 export class NotificationsModel extends LiveModel {
-  private _items: readonly INotification[] = [];
-  private _unread = 0;
-  private _more = false;
+  items: readonly INotification[] = [];
+  /** How many are not read, of all. */
+  unread = 0;
+  /** Whether there are older ones. */
+  hasMore = false;
   private wanted: number;
 
   /** @param page How many are read at first, and more with each page. */
@@ -34,20 +36,6 @@ export class NotificationsModel extends LiveModel {
     super.dispose();
   }
 
-  get items(): readonly INotification[] {
-    return this._items;
-  }
-
-  /** How many are not read, of all. */
-  get unread(): number {
-    return this._unread;
-  }
-
-  /** Whether there are older ones. */
-  get hasMore(): boolean {
-    return this._more;
-  }
-
   /** Read older ones too. */
   async more(): Promise<void> {
     this.wanted += this.page;
@@ -56,7 +44,7 @@ export class NotificationsModel extends LiveModel {
 
   /** Mark all that are shown, and older ones, as read. */
   async markRead(): Promise<void> {
-    const newest = this._items[0];
+    const newest = this.items[0];
     if (newest !== undefined) {
       await this.api.notifications.markRead(newest.id);
     }
@@ -87,11 +75,11 @@ export class NotificationsModel extends LiveModel {
       const limit = Math.min(MOST, this.wanted - byId.size);
       const found = await this.api.notifications.list({ limit, ...(before === null ? {} : { before }) });
       found.items.forEach(item => byId.set(item.id, item));
-      this._unread = found.unread;
+      this.unread = found.unread;
       before = found.next_before;
     } while (before !== null && byId.size < this.wanted);
-    this._items = [...byId.values()];
-    this._more = before !== null;
+    this.items = [...byId.values()];
+    this.hasMore = before !== null;
   }
 }
 

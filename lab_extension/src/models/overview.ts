@@ -8,7 +8,7 @@ import { LiveModel } from './live';
 
 /** Occupancy and use now and by hour, and tasks by priority. */
 export class OverviewModel extends LiveModel {
-  private _value: IOverview | null = null;
+  value: IOverview | null = null;
   private readonly catchUp = new CatchUp();
 
   constructor(
@@ -17,10 +17,6 @@ export class OverviewModel extends LiveModel {
     fallback = 15_000
   ) {
     super({ feed, name: 'hai:overview', interval: 1_500, fallback, live: 20_000 });
-  }
-
-  get value(): IOverview | null {
-    return this._value;
   }
 
   protected concerns(event: IEvent): boolean {
@@ -32,9 +28,9 @@ export class OverviewModel extends LiveModel {
   }
 
   protected async read(): Promise<void> {
-    this._value = await this.api.overview();
+    this.value = await this.api.overview();
     // Pages share an answer for a second.
-    if (this.catchUp.again(this._value.change)) {
+    if (this.catchUp.again(this.value.change)) {
       this.readSoon();
     }
   }

@@ -75,10 +75,12 @@ export function timesOf(runs: readonly Pick<IRun, 'started_at' | 'ended_at'>[]):
 
 /** The metrics of a task whose view is open. */
 export class PerformanceModel extends LiveModel {
-  private _series: ITaskSeries | null = null;
-  private _range: RangeName = '15m';
-  private _ranks: readonly number[] = [0];
-  private _window: readonly [number, number] = [0, 0];
+  /** The points, of the earlier choice until those of the present one are read; null: nothing is read yet. */
+  series: ITaskSeries | null = null;
+  range: RangeName = '15m';
+  ranks: readonly number[] = [0];
+  /** From when to when it is shown, Unix times in seconds. */
+  window: readonly [number, number] = [0, 0];
   private shown = false;
   private started = false;
   /** Whether the points are of the present choice, so that only new ones are to be read. */
@@ -104,27 +106,9 @@ export class PerformanceModel extends LiveModel {
     this.stream = new PointStream(id, api, points => this.takeNewest(points));
   }
 
-  /** The points, of the earlier choice until those of the present one are read; null: nothing is read yet. */
-  get series(): ITaskSeries | null {
-    return this._series;
-  }
-
   /** Whether the points of the present choice are still to come. */
   get loading(): boolean {
     return !this.fresh;
-  }
-
-  get range(): RangeName {
-    return this._range;
-  }
-
-  get ranks(): readonly number[] {
-    return this._ranks;
-  }
-
-  /** From when to when it is shown, Unix times in seconds. */
-  get window(): readonly [number, number] {
-    return this._window;
   }
 
   /** Whether somebody looks at it: nothing is read for nobody. */
@@ -143,13 +127,13 @@ export class PerformanceModel extends LiveModel {
   }
 
   setRange(range: RangeName): void {
-    this._range = range;
+    this.range = range;
     this.startOver();
   }
 
   /** Show these ranks, at most the first `MOST_RANKS` of them. */
   setRanks(ranks: readonly number[]): void {
-    this._ranks = [...ranks].sort((a, b) => a - b).slice(0, MOST_RANKS);
+    this.ranks = [...ranks].sort((a, b) => a - b).slice(0, MOST_RANKS);
     this.startOver();
   }
 
@@ -169,18 +153,18 @@ export class PerformanceModel extends LiveModel {
     if (!this.shown || times === null || !this.isDue(times, now)) {
       return;
     }
-    const known = this.fresh ? this._series : null;
+    const known = this.fresh ? this.series : null;
     const since = known === null ? null : sinceOf(known, now);
     const choice = this.choice;
-    const query = { ...this.query(), step: known?.step ?? RANGES[this._range].step ?? undefined };
+    const query = { ...this.query(), step: known?.step ?? RANGES[this.range].step ?? undefined };
     const answer = await this.api.metrics(this.id, { ...query, since: since ?? this.beginning(times, now) });
     if (choice !== this.choice) {
       // The timer reads once at a time: the present choice is read here.
       return this.read();
     }
     this.readAt = now;
-    if (this._series !== null && since !== null) {
-      this.take(merged(this._series, answer), times);
+    if (this.series !== null && since !== null) {
+      this.take(merged(this.series, answer), times);
     } else {
       this.take(answer, times);
       this.fresh = true;
@@ -192,32 +176,32 @@ export class PerformanceModel extends LiveModel {
 
   /** Where the chosen range begins; undefined: with the task. */
   private beginning(times: ITimes, now: number): number | undefined {
-    const { seconds } = RANGES[this._range];
+    const { seconds } = RANGES[this.range];
     return seconds === null ? undefined : Math.floor((times.ended ?? now) - seconds);
   }
 
   /** Whether a reading can find anything new. */
   private isDue(times: ITimes, now: number): boolean {
-    if (!this.fresh || this._series === null) {
+    if (!this.fresh || this.series === null) {
       return true;
     }
     if (times.ended !== null && this.readAt - times.ended > LATE) {
       return false;
     }
-    const pause = this.stream.live ? EVERY_WITH_STREAM : Math.max(EVERY, this._series.step * 250);
+    const pause = this.stream.live ? EVERY_WITH_STREAM : Math.max(EVERY, this.series.step * 250);
     // A timer is never exact.
     return (now - this.readAt) * 1000 > pause - 1_000;
   }
 
   /** Show these points. */
   private take(series: ITaskSeries, times: ITimes): void {
-    const { seconds } = RANGES[this._range];
+    const { seconds } = RANGES[this.range];
     const now = Date.now() / 1000;
     const to = times.ended ?? Math.max(now, newestOf(series) ?? 0);
     const from = seconds === null ? times.began : to - seconds;
-    this._series = seconds === null ? series : trimmed(series, from);
+    this.series = seconds === null ? series : trimmed(series, from);
     // Before its first start there is nothing to see; and what has just begun is not drawn over the whole width.
-    this._window = [Math.min(Math.max(from, times.began), to - LEAST), to];
+    this.window = [Math.min(Math.max(from, times.began), to - LEAST), to];
     // A task that has become too long for these spans gets longer ones with the next reading.
     if (seconds === null && lengthOf(series) > MOST_POINTS) {
       this.fresh = false;
@@ -225,7 +209,7 @@ export class PerformanceModel extends LiveModel {
   }
 
   private query(): ISeriesQuery {
-    return { ranks: this._ranks, names: NAMES };
+    return { ranks: this.ranks, names: NAMES };
   }
 
   private startOver(): void {
@@ -239,15 +223,15 @@ export class PerformanceModel extends LiveModel {
   }
 
   private openStream(): void {
-    if (this.shown && this._series?.step === NEWEST_STEP) {
+    if (this.shown && this.series?.step === NEWEST_STEP) {
       this.stream.open(this.query());
     }
   }
 
   private takeNewest(points: ITaskSeries): void {
     const times = this.times();
-    if (this._series !== null && times !== null && this.fresh) {
-      this.take(merged(this._series, points), times);
+    if (this.series !== null && times !== null && this.fresh) {
+      this.take(merged(this.series, points), times);
       this.emit();
     }
   }

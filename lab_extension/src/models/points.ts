@@ -11,18 +11,14 @@ const RETRY = { first: 2_000, longest: 60_000 };
 /** A stream that is opened again when it is lost. What it misses, its owner reads. */
 export class PointStream {
   private abort: AbortController | null = null;
-  private _live = false;
+  /** Whether points come by it now. */
+  live = false;
 
   constructor(
     private readonly id: number,
     private readonly api: Pick<IApi, 'metricsFollow'>,
     private readonly take: (points: ITaskSeries) => void
   ) {}
-
-  /** Whether points come by it now. */
-  get live(): boolean {
-    return this._live;
-  }
 
   /** Open it and keep it open until `close`, or the end of the task. Does nothing when it is open. */
   open(query: ISeriesQuery): void {
@@ -35,7 +31,7 @@ export class PointStream {
   close(): void {
     this.abort?.abort();
     this.abort = null;
-    this._live = false;
+    this.live = false;
   }
 
   private async keepOpen(query: ISeriesQuery, signal: AbortSignal): Promise<void> {
@@ -53,8 +49,8 @@ export class PointStream {
       if (isOver(signal)) {
         return;
       }
-      wait = this._live ? RETRY.first : wait;
-      this._live = false;
+      wait = this.live ? RETRY.first : wait;
+      this.live = false;
       await sleep(Math.max(wait, asked), signal);
       wait = Math.min(2 * wait, RETRY.longest);
     }
@@ -69,7 +65,7 @@ export class PointStream {
       if (message.event === 'end') {
         return true;
       }
-      this._live = true;
+      this.live = true;
       if (message.event === 'points') {
         this.take(JSON.parse(message.data) as ITaskSeries);
       }

@@ -29,8 +29,9 @@ interface IMove {
 
 /** Who waits, in order; each group as far as it was asked for. */
 export class QueueModel extends LiveModel {
-  private _groups: readonly IGroupQueue[] = [];
-  private at: string | null = null;
+  groups: readonly IGroupQueue[] = [];
+  /** When the plan was made from which places and times are; null: there is none yet. */
+  plannedAt: string | null = null;
   private readonly catchUp = new CatchUp();
   /** How many tasks of a group are wanted. */
   private readonly wanted = new Map<string, number>();
@@ -48,15 +49,6 @@ export class QueueModel extends LiveModel {
     super({ feed, name: 'hai:queue', interval: 1_500, fallback, live: 20_000 });
   }
 
-  get groups(): readonly IGroupQueue[] {
-    return this._groups;
-  }
-
-  /** When the plan was made from which places and times are; null: there is none yet. */
-  get plannedAt(): string | null {
-    return this.at;
-  }
-
   /** Read a further page of a group. */
   async more(group: string): Promise<void> {
     this.wanted.set(group, (this.wanted.get(group) ?? PAGE) + PAGE);
@@ -68,7 +60,7 @@ export class QueueModel extends LiveModel {
     this.stored.set(id, null);
     await this.api.reorder(id, place);
     this.moves = [...this.moves, { id, place, since: Date.now() }];
-    this._groups = this._groups.map(group => ({ ...group, items: moved(group.items, id, place) }));
+    this.groups = this.groups.map(group => ({ ...group, items: moved(group.items, id, place) }));
     this.emit();
     this.timers.forEach(clearTimeout);
     this.timers = AFTER_MOVE.map(ms => setTimeout(() => this.readSoon(), ms));
@@ -93,13 +85,13 @@ export class QueueModel extends LiveModel {
   protected async read(): Promise<void> {
     const first = await this.page({ limit: PAGE });
     const groups = await Promise.all(first.groups.map(group => this.whole(group)));
-    this.at = first.at;
+    this.plannedAt = first.at;
     // The plan that knows of an event comes a moment after it.
     if (first.at !== null && this.catchUp.again(Date.parse(first.at))) {
       this.readSoon();
     }
     this.moves = this.moves.filter(move => !this.isPlanned(move, first.at));
-    this._groups = groups.map(group => ({
+    this.groups = groups.map(group => ({
       ...group,
       items: this.moves.reduce((items, { id, place }) => moved(items, id, place), group.items)
     }));

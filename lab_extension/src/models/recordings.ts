@@ -11,9 +11,10 @@ const EVERY = 2_000;
 
 /** The recordings of a task, the newest first. */
 export class RecordingsModel extends LiveModel {
-  private _items: readonly IRecording[] = [];
-  private _refusal: string | null = null;
-  private _ordering = false;
+  items: readonly IRecording[] = [];
+  /** Why the last order was refused; null: it was not. */
+  refusal: string | null = null;
+  private ordering = false;
   private shown = false;
   private loaded = false;
 
@@ -25,18 +26,9 @@ export class RecordingsModel extends LiveModel {
     super({ feed, name: `hai:recordings-${id}`, interval: EVERY, fallback: EVERY, live: EVERY });
   }
 
-  get items(): readonly IRecording[] {
-    return this._items;
-  }
-
-  /** Why the last order was refused; null: it was not. */
-  get refusal(): string | null {
-    return this._refusal;
-  }
-
   /** Whether ranks are recording, or an order is on its way. */
   get busy(): boolean {
-    return this._ordering || this._items.some(one => one.state === 'recording');
+    return this.ordering || this.items.some(one => one.state === 'recording');
   }
 
   /** Read once, and again while something is recorded; until nobody looks any more. */
@@ -53,16 +45,16 @@ export class RecordingsModel extends LiveModel {
 
   /** Record some seconds. */
   async record(seconds: number): Promise<void> {
-    this._ordering = true;
-    this._refusal = null;
+    this.ordering = true;
+    this.refusal = null;
     this.emit();
     try {
       const made = await this.api.record(this.id, { seconds });
-      this._items = [made, ...this._items.filter(one => one.id !== made.id)];
+      this.items = [made, ...this.items.filter(one => one.id !== made.id)];
     } catch (error) {
-      this._refusal = sentenceOf(error);
+      this.refusal = sentenceOf(error);
     } finally {
-      this._ordering = false;
+      this.ordering = false;
       this.emit();
     }
   }
@@ -77,11 +69,11 @@ export class RecordingsModel extends LiveModel {
       return;
     }
     if (!this.loaded) {
-      this._items = (await this.api.recordings(this.id)).items;
+      this.items = (await this.api.recordings(this.id)).items;
       this.loaded = true;
     }
-    const open = this._items.filter(one => one.state === 'recording');
+    const open = this.items.filter(one => one.state === 'recording');
     const found = await Promise.all(open.map(one => this.api.recording(this.id, one.id)));
-    this._items = this._items.map(one => found.find(each => each.id === one.id) ?? one);
+    this.items = this.items.map(one => found.find(each => each.id === one.id) ?? one);
   }
 }

@@ -12,7 +12,7 @@ export type RulesChange = Omit<INotificationRulesPut, 'rules'>;
 
 /** Changes are shown at once and written one after the other, each over what the one before has made. */
 export class RulesModel extends LiveModel {
-  private _rules: INotificationRules | null = null;
+  rules: INotificationRules | null = null;
   private last: Promise<unknown> = Promise.resolve();
   /** Changes that are not written yet. */
   private waiting = 0;
@@ -24,13 +24,9 @@ export class RulesModel extends LiveModel {
     super({ feed, name: 'hai:notification-rules', interval: 700, fallback: 60_000, live: 120_000 });
   }
 
-  get rules(): INotificationRules | null {
-    return this._rules;
-  }
-
   /** Tell a kind over a channel, or tell it there no more. Rejects with the service's sentence, and shows what holds then. */
   async choose(kind: RuledKind, channel: string, told: boolean): Promise<void> {
-    const before = this._rules;
+    const before = this.rules;
     if (before === null) {
       return;
     }
@@ -41,7 +37,7 @@ export class RulesModel extends LiveModel {
       one => !gone.some(sink => sink.name === one)
     );
     const rules = before.rules.map(rule => (rule.kind === kind ? { ...rule, channels } : rule));
-    this._rules = { ...before, rules };
+    this.rules = { ...before, rules };
     this.emit();
     await this.put({}, [{ kind, channels }]);
   }
@@ -60,7 +56,7 @@ export class RulesModel extends LiveModel {
     const found = await this.api.notifications.rules();
     // What was read before a change was written is older than what is shown.
     if (this.waiting === 0 && asked === this.last) {
-      this._rules = found;
+      this.rules = found;
     }
   }
 
@@ -68,7 +64,7 @@ export class RulesModel extends LiveModel {
     this.waiting++;
     const made = this.last.then(async () => {
       try {
-        const base = this._rules ?? (await this.api.notifications.rules());
+        const base = this.rules ?? (await this.api.notifications.rules());
         const { waits_longer_s, mail, webhook } = base;
         const found = await this.api.notifications.putRules({
           waits_longer_s,
@@ -78,10 +74,10 @@ export class RulesModel extends LiveModel {
           rules
         });
         if (this.waiting === 1) {
-          this._rules = found;
-        } else if (this._rules !== null) {
+          this.rules = found;
+        } else if (this.rules !== null) {
           // Further changes are shown already; what they build upon is new.
-          this._rules = { ...found, rules: this._rules.rules };
+          this.rules = { ...found, rules: this.rules.rules };
         }
         return found;
       } finally {

@@ -2,7 +2,7 @@
 
 import type { IDisposable } from '@lumino/disposable';
 import { Poll } from '@lumino/polling';
-import { Signal, type ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
 
 /** The notice that the container must leave its node. */
 export interface ISpotNotice {
@@ -37,11 +37,14 @@ export const LOOK_EVERY = 3_000;
 
 /** The state of the container, read again and again if this server is one. */
 export class SpotModel implements IDisposable {
-  private readonly _changed = new Signal<this, void>(this);
-  private readonly _noticed = new Signal<this, ISpotNotice>(this);
+  /** Emitted whenever there is something new to show. */
+  readonly changed = new Signal<this, void>(this);
+  /** Emitted once for each notice. */
+  readonly noticed = new Signal<this, ISpotNotice>(this);
   private readonly poll: Poll;
-  private _status: ISpotStatus | null = null;
-  private _gone = false;
+  status: ISpotStatus | null = null;
+  /** Whether the server has stopped answering after a notice. */
+  gone = false;
   private ahead = 0;
   private seen: string | null = null;
 
@@ -54,25 +57,6 @@ export class SpotModel implements IDisposable {
       frequency: { interval: LOOK_EVERY, backoff: false, max: LOOK_EVERY },
       factory: () => this.read()
     });
-  }
-
-  /** Emitted whenever there is something new to show. */
-  get changed(): ISignal<this, void> {
-    return this._changed;
-  }
-
-  /** Emitted once for each notice. */
-  get noticed(): ISignal<this, ISpotNotice> {
-    return this._noticed;
-  }
-
-  get status(): ISpotStatus | null {
-    return this._status;
-  }
-
-  /** Whether the server has stopped answering after a notice. */
-  get gone(): boolean {
-    return this._gone;
   }
 
   get isDisposed(): boolean {
@@ -91,7 +75,7 @@ export class SpotModel implements IDisposable {
 
   /** Seconds until the deadline at a time of this browser (ms), whose clock may be wrong; null without a notice. */
   secondsLeft(now: number): number | null {
-    const notice = this._status?.notice;
+    const notice = this.status?.notice;
     return notice ? Math.max(0, (Date.parse(notice.deadline) - now - this.ahead) / 1_000) : null;
   }
 
@@ -105,16 +89,16 @@ export class SpotModel implements IDisposable {
       this.take(await this.api.status());
     } catch {
       // A short interruption is Lab's to tell; the end of a container is ours.
-      if (this._status?.notice && !this._gone) {
-        this._gone = true;
-        this._changed.emit();
+      if (this.status?.notice && !this.gone) {
+        this.gone = true;
+        this.changed.emit();
       }
     }
   }
 
   private take(status: ISpotStatus): void {
-    this._status = status;
-    this._gone = false;
+    this.status = status;
+    this.gone = false;
     this.ahead = Date.parse(status.now) - Date.now();
     if (!status.spot) {
       void this.poll.stop();
@@ -122,8 +106,8 @@ export class SpotModel implements IDisposable {
     const { notice } = status;
     if (notice && notice.at !== this.seen) {
       this.seen = notice.at;
-      this._noticed.emit(notice);
+      this.noticed.emit(notice);
     }
-    this._changed.emit();
+    this.changed.emit();
   }
 }

@@ -18,13 +18,18 @@ const CURVES_EVERY = 30_000;
 
 /** A task whose view is open. */
 export class TaskModel extends LiveModel {
-  private _task: ITaskDetail | null = null;
-  private _whatIf: readonly IWhatIf[] = [];
-  private _facts: readonly string[] = [];
-  private _decisions: readonly IDecision[] = [];
-  private _wantsDecisions = false;
-  private _busy = false;
-  private _curves: readonly ICurve[] = [];
+  task: ITaskDetail | null = null;
+  /** What would let it start, while it waits. */
+  whatIf: readonly IWhatIf[] = [];
+  /** What else bears on its place in line, while it waits: budgets that are used up, and the share of its user. */
+  facts: readonly string[] = [];
+  /** The decisions on the task, the oldest first; empty until the decision log is opened. */
+  decisions: readonly IDecision[] = [];
+  private wantsDecisions = false;
+  /** Whether an action is under way. */
+  busy = false;
+  /** The numbers that its job reports, over all runs. */
+  curves: readonly ICurve[] = [];
   private curvesReadAt = -CURVES_EVERY;
 
   constructor(
@@ -36,41 +41,12 @@ export class TaskModel extends LiveModel {
     super({ feed, name: `hai:task-${id}`, interval: 400, fallback, live: 20_000 });
   }
 
-  get task(): ITaskDetail | null {
-    return this._task;
-  }
-
-  /** What would let it start, while it waits. */
-  get whatIf(): readonly IWhatIf[] {
-    return this._whatIf;
-  }
-
-  /** What else bears on its place in line, while it waits: budgets that are used up, and the share of its user. */
-  get facts(): readonly string[] {
-    return this._facts;
-  }
-
-  /** The decisions on the task, the oldest first; empty until the decision log is opened. */
-  get decisions(): readonly IDecision[] {
-    return this._decisions;
-  }
-
-  /** The numbers that its job reports, over all runs. */
-  get curves(): readonly ICurve[] {
-    return this._curves;
-  }
-
   /** Read the decisions as well, from now on or not any more. */
   showDecisions(on: boolean): void {
-    this._wantsDecisions = on;
+    this.wantsDecisions = on;
     if (on) {
       void this.refresh();
     }
-  }
-
-  /** Whether an action is under way. */
-  get busy(): boolean {
-    return this._busy;
   }
 
   /** Stop, suspend, resume or hold it. Throws ApiError. */
@@ -89,24 +65,24 @@ export class TaskModel extends LiveModel {
 
   protected async read(): Promise<void> {
     const task = await this.api.task(this.id);
-    this._task = task;
+    this.task = task;
     if (!isWaiting(task.state)) {
-      this._whatIf = [];
-      this._facts = [];
+      this.whatIf = [];
+      this.facts = [];
     }
     // What takes longer to find out does not keep the rest waiting.
     this.emit();
     if (isWaiting(task.state)) {
       const { what_if, budgets, share } = await this.api.explain(this.id);
-      this._whatIf = what_if;
-      this._facts = share === null ? budgets : [...budgets, share.sentence];
+      this.whatIf = what_if;
+      this.facts = share === null ? budgets : [...budgets, share.sentence];
     }
-    if (this._wantsDecisions) {
+    if (this.wantsDecisions) {
       await this.readDecisions();
     }
     if (task.progress !== null && performance.now() - this.curvesReadAt >= CURVES_EVERY) {
       this.curvesReadAt = performance.now();
-      this._curves = curvesOf(await this.api.metrics(this.id, { ranks: RANKS, names: ['job_*'] }));
+      this.curves = curvesOf(await this.api.metrics(this.id, { ranks: RANKS, names: ['job_*'] }));
     }
   }
 
@@ -115,7 +91,7 @@ export class TaskModel extends LiveModel {
       const { items } = await this.api.decisions(this.id, this.lastSeen(), PAGE);
       // Two readings at once must not show a line twice.
       const last = this.lastSeen();
-      this._decisions = [...this._decisions, ...items.filter(each => each.seq > last)];
+      this.decisions = [...this.decisions, ...items.filter(each => each.seq > last)];
       if (items.length < PAGE) {
         return;
       }
@@ -123,17 +99,17 @@ export class TaskModel extends LiveModel {
   }
 
   private lastSeen(): number {
-    return this._decisions.at(-1)?.seq ?? 0;
+    return this.decisions.at(-1)?.seq ?? 0;
   }
 
   private async change(work: () => Promise<ITaskDetail>): Promise<ITaskDetail> {
-    this._busy = true;
+    this.busy = true;
     this.emit();
     try {
-      this._task = await work();
-      return this._task;
+      this.task = await work();
+      return this.task;
     } finally {
-      this._busy = false;
+      this.busy = false;
       this.emit();
     }
   }

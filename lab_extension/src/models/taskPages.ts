@@ -24,13 +24,16 @@ export type TaskPagesApi = Pick<IApi, 'tasks' | 'task'> & {
 /** Rows from the first one on, as many as were needed, and how many there are altogether. */
 export class TaskPagesModel extends LiveModel {
   private query: ITaskQuery;
-  private _items: readonly ITaskSummary[] = [];
-  private _total: number | null = null;
+  /** The rows that were read, without a gap. */
+  items: readonly ITaskSummary[] = [];
+  /** How many tasks match; null: not known yet. */
+  total: number | null = null;
   /** Of the page after the last one that was read; null: there is none; undefined: no page was read. */
   private cursor: string | null | undefined;
   /** How many rows are needed. */
   private wanted = PAGE;
-  private _pending = true;
+  /** Whether the rows are still those of the query before. */
+  pending = true;
   private readonly dirty = new Set<number>();
   /** When the tasks were counted last, and the timer that counts them again. */
   private countedAt = -Infinity;
@@ -49,27 +52,12 @@ export class TaskPagesModel extends LiveModel {
     this.query = query;
   }
 
-  /** The rows that were read, without a gap. */
-  get items(): readonly ITaskSummary[] {
-    return this._items;
-  }
-
-  /** How many tasks match; null: not known yet. */
-  get total(): number | null {
-    return this._total;
-  }
-
-  /** Whether the rows are still those of the query before. */
-  get pending(): boolean {
-    return this._pending;
-  }
-
   /** Show other tasks, or the same in another order. What is shown stays until the first page has come. */
   ask(query: ITaskQuery): void {
     if (JSON.stringify(query) !== JSON.stringify(this.query)) {
       this.query = query;
       this.wanted = PAGE;
-      this._pending = true;
+      this.pending = true;
       this.emit();
       this.readSoon();
     }
@@ -81,14 +69,14 @@ export class TaskPagesModel extends LiveModel {
     if (wanted > this.wanted) {
       this.wanted = wanted;
     }
-    if (typeof this.cursor === 'string' && this._items.length < this.wanted) {
+    if (typeof this.cursor === 'string' && this.items.length < this.wanted) {
       this.readSoon();
     }
   }
 
   /** Take over a task that an action has answered with. */
   put(task: ITaskSummary): void {
-    this._items = this._items.map(each => (each.id === task.id ? completed(task, each) : each));
+    this.items = this.items.map(each => (each.id === task.id ? completed(task, each) : each));
     this.emit();
   }
 
@@ -128,7 +116,7 @@ export class TaskPagesModel extends LiveModel {
     const ids = [...this.dirty];
     this.dirty.clear();
     try {
-      if (whole || this._pending || this.cursor === undefined) {
+      if (whole || this.pending || this.cursor === undefined) {
         await this.readAll(query);
       } else if (ids.length > 0) {
         await this.readChanged(query, ids);
@@ -144,7 +132,7 @@ export class TaskPagesModel extends LiveModel {
 
   /** As many rows as there were and were looked at, from the first page on: what came at the top meanwhile is let go at the end. */
   private async readAll(query: ITaskQuery): Promise<void> {
-    const rows = this._pending ? PAGE : Math.max(Math.min(this._items.length, this.wanted), PAGE);
+    const rows = this.pending ? PAGE : Math.max(Math.min(this.items.length, this.wanted), PAGE);
     const first = await this.page(query);
     const items = this.asShown(first.items);
     let cursor = first.next_cursor;
@@ -155,8 +143,8 @@ export class TaskPagesModel extends LiveModel {
       cursor = page.next_cursor;
     }
     if (query === this.query) {
-      this._pending = false;
-      this._total = first.total;
+      this.pending = false;
+      this.total = first.total;
       this.take(items, cursor);
     }
   }
@@ -164,10 +152,10 @@ export class TaskPagesModel extends LiveModel {
   /** The rows of some tasks, and the first page where one of them is not shown or can have come or gone. */
   private async readChanged(query: ITaskQuery, ids: readonly number[]): Promise<void> {
     if (ids.length > ONE_BY_ONE) {
-      await (this._items.length <= FEW ? this.readAll(query) : this.readHead(query));
+      await (this.items.length <= FEW ? this.readAll(query) : this.readHead(query));
       return;
     }
-    const shown = new Set(this._items.map(task => task.id));
+    const shown = new Set(this.items.map(task => task.id));
     const unseen = ids.filter(id => !shown.has(id));
     const reading = ids.filter(id => shown.has(id)).map(id => this.api.task(id));
     // What has come is shown as soon as it is there: it waits for no other answer.
@@ -178,7 +166,7 @@ export class TaskPagesModel extends LiveModel {
     const states = query.state?.split(',') ?? [];
     const gone = new Set(known.filter(task => isGone(states, task)).map(task => task.id));
     const byId = new Map(known.map(task => [task.id, task]));
-    this._items = this._items
+    this.items = this.items
       .filter(task => !gone.has(task.id))
       .map(task => {
         const read = byId.get(task.id);
@@ -193,14 +181,14 @@ export class TaskPagesModel extends LiveModel {
 
   /** Whether a task that is not shown can be among the rows that were read, or before them. */
   private canBeAbove(query: ITaskQuery, id: number): boolean {
-    const last = this._items.at(-1);
+    const last = this.items.at(-1);
     // Without another order, older tasks are below.
     return query.sort !== undefined || last === undefined || id > last.id || this.cursor === null;
   }
 
   /** Whether a task that is not shown is among the first rows if it is in the list. */
   private isAtTop(query: ITaskQuery, id: number): boolean {
-    const row = this._items[HEAD - 1];
+    const row = this.items[HEAD - 1];
     return query.sort === undefined && row !== undefined && id > row.id;
   }
 
@@ -219,7 +207,7 @@ export class TaskPagesModel extends LiveModel {
   }
 
   private shows(task: ITaskSummary | undefined): boolean {
-    return this._items.some(each => each.id === task?.id);
+    return this.items.some(each => each.id === task?.id);
   }
 
   /** The first rows again, before those that were there. */
@@ -230,9 +218,9 @@ export class TaskPagesModel extends LiveModel {
       first = await this.page(query);
     }
     if (query === this.query) {
-      this._total = first.total;
+      this.total = first.total;
       this.take(
-        first.next_cursor === null ? first.items : [...first.items, ...this._items],
+        first.next_cursor === null ? first.items : [...first.items, ...this.items],
         first.next_cursor === null ? null : (this.cursor ?? null)
       );
     }
@@ -240,12 +228,12 @@ export class TaskPagesModel extends LiveModel {
 
   /** Further pages, as long as rows are needed that are not there. */
   private async readFurther(query: ITaskQuery): Promise<void> {
-    while (typeof this.cursor === 'string' && this._items.length < this.wanted && query === this.query) {
+    while (typeof this.cursor === 'string' && this.items.length < this.wanted && query === this.query) {
       const page = await this.page(query, this.cursor);
       if (query !== this.query) {
         return;
       }
-      this.take([...this._items, ...page.items], page.next_cursor);
+      this.take([...this.items, ...page.items], page.next_cursor);
       this.emit();
     }
   }
@@ -262,7 +250,7 @@ export class TaskPagesModel extends LiveModel {
 
   /** The object that is already shown for each task that has not changed. */
   private asShown(items: readonly ITaskSummary[]): ITaskSummary[] {
-    const old = new Map(this._items.map(task => [task.id, task]));
+    const old = new Map(this.items.map(task => [task.id, task]));
     return items.map(task => {
       const before = old.get(task.id);
       // A page that is added leaves the thousands before it as they are: these need no look.
@@ -279,11 +267,11 @@ export class TaskPagesModel extends LiveModel {
         byId.set(task.id, task);
       }
     }
-    this._items = [...byId.values()];
+    this.items = [...byId.values()];
     this.cursor = cursor;
     if (cursor === null) {
       // Of those that were counted, some may have ended before their page was read.
-      this._total = this._items.length;
+      this.total = this.items.length;
     }
   }
 }

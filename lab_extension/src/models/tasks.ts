@@ -21,7 +21,7 @@ const ONE_BY_ONE = 6;
 export class TasksModel extends LiveModel {
   private byId = new Map<number, ITaskSummary>();
   private dirty = new Set<number>();
-  private _items: readonly ITaskSummary[] = [];
+  items: readonly ITaskSummary[] = [];
 
   constructor(
     private readonly api: Pick<IApi, 'tasks' | 'task'>,
@@ -29,10 +29,6 @@ export class TasksModel extends LiveModel {
     fallback = 10_000
   ) {
     super({ feed, name: 'hai:tasks', interval: 700, fallback, live: LIVE });
-  }
-
-  get items(): readonly ITaskSummary[] {
-    return this._items;
   }
 
   /** Take over a task that an action has answered with. */
@@ -103,7 +99,7 @@ export class TasksModel extends LiveModel {
   }
 
   private rebuild(): void {
-    this._items = [...this.byId.values()].sort(compareTasks);
+    this.items = [...this.byId.values()].sort(compareTasks);
   }
 }
 

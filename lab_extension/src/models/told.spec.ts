@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { IEvent } from '../api/types';
 import { anEvent } from '../testing/fakes';
 import type { Feed } from './feed';
-import { Teller, tellingOf, type ITelling } from './told';
+import { tell, tellingOf, type ITelling } from './told';
 
 const NOW = Date.parse('2026-11-21T04:01:00Z');
 
@@ -25,19 +25,18 @@ function teller(hidden = false): {
   emit: (event: IEvent) => void;
   shown: ITelling[];
   outside: ITelling[];
-  teller: Teller;
 } {
   const owner = {} as Feed;
   const event = new Signal<Feed, IEvent>(owner);
   const [shown, outside]: ITelling[][] = [[], []];
-  const made = new Teller({
+  tell({
     feed: { event },
     hidden: () => hidden,
     show: telling => void shown!.push(telling),
     showOutside: telling => void outside!.push(telling),
     now: () => NOW
   });
-  return { emit: given => event.emit(given), shown: shown!, outside: outside!, teller: made };
+  return { emit: given => event.emit(given), shown: shown!, outside: outside! };
 }
 
 describe('what the user is told', () => {
@@ -72,11 +71,9 @@ describe('what the user is told', () => {
     expect(outside.map(each => each.key.split('@')[0])).toEqual(['2']);
   });
 
-  it('is nothing else of the feed, and nothing after the end', () => {
-    const { emit, shown, teller: made } = teller();
+  it('is nothing else of the feed', () => {
+    const { emit, shown } = teller();
     emit({ ...told(1), kind: 'task.state' });
-    made.dispose();
-    emit(told(2));
     expect(shown).toEqual([]);
   });
 

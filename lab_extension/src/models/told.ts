@@ -1,6 +1,5 @@
 /** Tells users what the service tells them: on the screen, and by the browser while the tab is hidden. Each once. */
 
-import type { IDisposable } from '@lumino/disposable';
 import { EventKind } from '../api/constants';
 import type { IEvent } from '../api/types';
 import { localTimes } from '../text/format';
@@ -35,41 +34,26 @@ export interface ITellerOptions {
   now?: () => number;
 }
 
-/** Listens to the feed for what the user is told. The service sends nobody what others are told. */
-export class Teller implements IDisposable {
-  private readonly seen = new SeenKeys(null);
-  private _isDisposed = false;
-
-  constructor(private readonly options: ITellerOptions) {
-    options.feed.event.connect(this.hear, this);
-  }
-
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
-
-  dispose(): void {
-    this._isDisposed = true;
-    this.options.feed.event.disconnect(this.hear, this);
-  }
-
-  private hear(_: unknown, event: IEvent): void {
+/** Listen to the feed for what the user is told. The service sends nobody what others are told. */
+export function tell({ feed, hidden, show, showOutside, now = Date.now }: ITellerOptions): void {
+  const seen = new SeenKeys(null);
+  feed.event.connect((_, event) => {
     if (event.kind !== EventKind.NOTIFICATION) {
       return;
     }
-    const telling = tellingOf(event, (this.options.now ?? Date.now)());
+    const telling = tellingOf(event, now());
     // After a lost connection an event may come again.
-    if (!this.seen.add(telling.key)) {
+    if (!seen.add(telling.key)) {
       return;
     }
     const channels: unknown[] = Array.isArray(event.data.channels) ? event.data.channels : [];
     if (channels.includes('lab')) {
-      this.options.show(telling);
+      show(telling);
     }
-    if (channels.includes('browser') && this.options.hidden()) {
-      this.options.showOutside(telling);
+    if (channels.includes('browser') && hidden()) {
+      showOutside(telling);
     }
-  }
+  });
 }
 
 /** What an event of the feed tells. */

@@ -1,7 +1,7 @@
 /** A trial of other policy numbers: it computes for a while, tells how far it is, and can be ended. */
 
 import type { IDisposable } from '@lumino/disposable';
-import { Signal, type ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
 import type { IAdminApi } from '../api/admin';
 import type { IPolicyTrial, ITrial, ITrialProgress } from '../api/types';
 import { trans } from '../text/translate';
@@ -10,56 +10,28 @@ export type TrialStatus = 'idle' | 'running' | 'done' | 'failed' | 'cancelled';
 
 /** The latest trial. A new one ends the one before. */
 export class TrialModel implements IDisposable {
-  private readonly _changed = new Signal<this, void>(this);
+  readonly changed = new Signal<this, void>(this);
   private abort: AbortController | null = null;
-  private _status: TrialStatus = 'idle';
-  private _asked: IPolicyTrial | null = null;
-  private _done = 0;
-  private _result: ITrial | null = null;
-  private _error: unknown = null;
-  private _isDisposed = false;
+  status: TrialStatus = 'idle';
+  /** What the latest trial is about. */
+  asked: IPolicyTrial | null = null;
+  /** How far it is, 0 to 1. */
+  done = 0;
+  result: ITrial | null = null;
+  /** Why it failed; null: it has not. */
+  error: unknown = null;
+  isDisposed = false;
 
   constructor(private readonly api: Pick<IAdminApi, 'tryPolicy'>) {}
-
-  get changed(): ISignal<this, void> {
-    return this._changed;
-  }
-
-  get status(): TrialStatus {
-    return this._status;
-  }
-
-  /** What the latest trial is about. */
-  get asked(): IPolicyTrial | null {
-    return this._asked;
-  }
-
-  /** How far it is, 0 to 1. */
-  get done(): number {
-    return this._done;
-  }
-
-  get result(): ITrial | null {
-    return this._result;
-  }
-
-  /** Why it failed; null: it has not. */
-  get error(): unknown {
-    return this._error;
-  }
-
-  get isDisposed(): boolean {
-    return this._isDisposed;
-  }
 
   /** Begin one. It ends with a result or an error, which `changed` tells of; it never throws. */
   async run(asked: IPolicyTrial): Promise<void> {
     this.abort?.abort();
     const abort = (this.abort = new AbortController());
-    this._asked = asked;
-    this._result = null;
-    this._error = null;
-    this._done = 0;
+    this.asked = asked;
+    this.result = null;
+    this.error = null;
+    this.done = 0;
     this.set('running');
     try {
       for await (const event of this.api.tryPolicy(asked, abort.signal)) {
@@ -67,19 +39,19 @@ export class TrialModel implements IDisposable {
           return;
         }
         if (event.event === 'progress') {
-          this._done = (JSON.parse(event.data) as ITrialProgress).done;
+          this.done = (JSON.parse(event.data) as ITrialProgress).done;
           this.set('running');
         } else if (event.event === 'result') {
-          this._result = JSON.parse(event.data) as ITrial;
+          this.result = JSON.parse(event.data) as ITrial;
           this.set('done');
         }
       }
-      if (!abort.signal.aborted && this._result === null) {
+      if (!abort.signal.aborted && this.result === null) {
         throw new Error(trans.__('The trial ended without a result. Try it again.'));
       }
     } catch (error) {
       if (!abort.signal.aborted) {
-        this._error = error;
+        this.error = error;
         this.set('failed');
       }
     }
@@ -87,24 +59,24 @@ export class TrialModel implements IDisposable {
 
   /** End the one that runs: the service ends its computation when nobody listens. */
   cancel(): void {
-    if (this._status === 'running') {
+    if (this.status === 'running') {
       this.abort?.abort();
       this.set('cancelled');
     }
   }
 
   dispose(): void {
-    if (!this._isDisposed) {
-      this._isDisposed = true;
+    if (!this.isDisposed) {
+      this.isDisposed = true;
       this.abort?.abort();
       Signal.clearData(this);
     }
   }
 
   private set(status: TrialStatus): void {
-    this._status = status;
-    if (!this._isDisposed) {
-      this._changed.emit();
+    this.status = status;
+    if (!this.isDisposed) {
+      this.changed.emit();
     }
   }
 }

@@ -1,6 +1,6 @@
 /** The page as the program around the views: it says things in a corner, and asks in a dialog. */
 
-import { Signal, type ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
 import type { IHost, IQuestion } from '../components/host';
 import type { IRouter } from '../components/studio/router';
 
@@ -29,8 +29,8 @@ export interface IAsked extends IQuestion {
 /** What is said and asked now; `Around` draws it. */
 export class PageHost implements IHost {
   readonly hubAdmin: string;
-  private readonly _changed = new Signal<this, void>(this);
-  private _toasts: readonly IToast[] = [];
+  readonly changed = new Signal<this, void>(this);
+  toasts: readonly IToast[] = [];
   private readonly questions: IAsked[] = [];
   private nextKey = 0;
 
@@ -40,14 +40,6 @@ export class PageHost implements IHost {
     hub = '/hub/'
   ) {
     this.hubAdmin = `${hub}admin`;
-  }
-
-  get changed(): ISignal<this, void> {
-    return this._changed;
-  }
-
-  get toasts(): readonly IToast[] {
-    return this._toasts;
   }
 
   /** The question that is asked now; further ones wait. */
@@ -61,14 +53,14 @@ export class PageHost implements IHost {
 
   notify(kind: IToast['kind'], message: string, action: IToastAction | null = null): void {
     const key = this.nextKey++;
-    this._toasts = [...this._toasts, { key, kind, message, action }];
-    this._changed.emit();
+    this.toasts = [...this.toasts, { key, kind, message, action }];
+    this.changed.emit();
     setTimeout(() => this.dismiss(key), SHOWN_FOR);
   }
 
   dismiss(key: number): void {
-    this._toasts = this._toasts.filter(toast => toast.key !== key);
-    this._changed.emit();
+    this.toasts = this.toasts.filter(toast => toast.key !== key);
+    this.changed.emit();
   }
 
   confirm(question: IQuestion): Promise<boolean> {
@@ -77,12 +69,12 @@ export class PageHost implements IHost {
         ...question,
         answer: yes => {
           this.questions.splice(this.questions.indexOf(asked), 1);
-          this._changed.emit();
+          this.changed.emit();
           resolve(yes);
         }
       };
       this.questions.push(asked);
-      this._changed.emit();
+      this.changed.emit();
     });
   }
 }

@@ -1,6 +1,6 @@
 /** The place in Studio is the page's address, so that it can be kept, sent to others, and survives a login. */
 
-import { Signal, type ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
 import { routeOf, withoutEmpty, type IRoute, type IRouter, type Target } from '../components/studio/router';
 
 /** Words in addresses below the service's prefix: a page, and the number of a task. */
@@ -27,26 +27,18 @@ export function addressOf(target: Target, prefix: string, first: string): string
 
 /** Keeps the place in the address bar. */
 export class PageRouter implements IRouter {
-  private readonly _changed = new Signal<this, void>(this);
-  private _route: IRoute;
+  readonly changed = new Signal<this, void>(this);
+  route: IRoute;
 
   constructor(
     private readonly prefix: string,
     private readonly first: string
   ) {
-    this._route = this.read();
+    this.route = this.read();
     window.addEventListener('popstate', () => {
-      this._route = this.read();
-      this._changed.emit();
+      this.route = this.read();
+      this.changed.emit();
     });
-  }
-
-  get route(): IRoute {
-    return this._route;
-  }
-
-  get changed(): ISignal<this, void> {
-    return this._changed;
   }
 
   href(target: Target): string {
@@ -61,8 +53,8 @@ export class PageRouter implements IRouter {
       history.pushState(null, '', address);
       window.scrollTo(0, 0);
     }
-    this._route = routeOf(target);
-    this._changed.emit();
+    this.route = routeOf(target);
+    this.changed.emit();
   }
 
   private read(): IRoute {

@@ -23,7 +23,10 @@ describe('notifications on the page', () => {
         channels: ['lab'],
         sentence: task === null ? 'test' : 'task.succeeded',
         params,
-        text: task === null ? 'This is a test of notifications, asked for by alice.' : `Task ${task} (train) has ended well.`
+        text:
+          task === null
+            ? 'This is a test of notifications, asked for by alice.'
+            : `Task ${task} (train) has ended well.`
       };
       stream.send('notification.sent', { ...anEvent(seq, 'notification.sent', task), at, data }, String(seq));
     };

@@ -4,7 +4,7 @@ import { trans } from '../text/translate';
 import type { IRouter } from '../components/studio/router';
 import { Attention, Outside } from '../models/attention';
 import type { Feed } from '../models/feed';
-import { Teller, type ITelling } from '../models/told';
+import { tell, type ITelling } from '../models/told';
 import type { PageHost } from './host';
 
 /** Listen while the tab is seen, or is the one of all hidden tabs that does; and tell. */
@@ -17,7 +17,7 @@ export function tellOnPage(feed: Feed, host: PageHost, router: IRouter): Attenti
     }
   };
   const outside = new Outside(open);
-  new Teller({
+  tell({
     feed,
     hidden: () => document.hidden,
     show: telling => {

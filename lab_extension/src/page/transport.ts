@@ -1,6 +1,6 @@
 /** The way to the platform from the page: the service of the page itself, with the Hub's cookie and its XSRF proof. */
 
-import { Signal, type ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
 import type { ITransport } from '../api/transport';
 import { trans } from '../text/translate';
 
@@ -12,7 +12,7 @@ export function proofOf(cookies: string): string {
 
 /** Requests to the service. When the login has ended, nothing is sent until there is another one. */
 export class PageTransport implements ITransport {
-  private readonly _loggedOutChanged = new Signal<this, boolean>(this);
+  readonly loggedOutChanged = new Signal<this, boolean>(this);
   private refused: string | null = null;
 
   constructor(
@@ -27,10 +27,6 @@ export class PageTransport implements ITransport {
   /** Whether the login has ended. A login in another tab counts here too. */
   get loggedOut(): boolean {
     return this.refused !== null && this.refused === proofOf(this.cookies());
-  }
-
-  get loggedOutChanged(): ISignal<this, boolean> {
-    return this._loggedOutChanged;
   }
 
   url(path: string): string {
@@ -48,7 +44,7 @@ export class PageTransport implements ITransport {
     const out = response.status === 401;
     if (out !== (this.refused !== null)) {
       this.refused = out ? proof : null;
-      this._loggedOutChanged.emit(out);
+      this.loggedOutChanged.emit(out);
     }
     // What the service says then is for programs with tokens.
     return out ? ended() : response;

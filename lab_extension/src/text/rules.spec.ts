@@ -4,7 +4,10 @@ import { rulesText } from './rules';
 
 describe('a rule', () => {
   it('is said in words, each rule that has a number that admins may change', () => {
-    const numbers = readFileSync('../scheduler_service/hai_scheduler/service/shared/policy_numbers.py', 'utf8');
+    const numbers = readFileSync(
+      '../scheduler_service/hai_scheduler/service/shared/policy_numbers.py',
+      'utf8'
+    );
     const rules = [...numbers.matchAll(/"([A-Z]\d(?:, [A-Z]\d)*)"/g)].map(([, ids]) => ids!);
     expect(rules).toContain('O2, P2');
     const parts = rules.flatMap(ids => rulesText(ids).split(', '));

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hai_scheduler.api.handlers import cluster, environments, orphans, people, policy, storage
+from hai_scheduler.api.handlers import cluster, environments, people, policy, runs, storage
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.preconditions import HEADERS
 from hai_scheduler.api.server.route import Route
@@ -93,14 +93,14 @@ ADMIN_ROUTES: Final[tuple[Route, ...]] = (
         "GET",
         "/orphans",
         SCOPE_ADMIN,
-        orphans.show,
+        runs.orphans,
         "Runs that belong to no task of the database: it was restored, or is another one",
     ),
     Route(
         "POST",
         "/orphans/{run_id}/end",
         SCOPE_ADMIN,
-        orphans.end,
+        runs.end_orphan,
         "End an orphaned run, and put it aside when it has ended; repeating the request is harmless",
         codes=("not_found",),
     ),

@@ -17,8 +17,8 @@ from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Limits
 from hai_scheduler.api.server.page import FILES, PATHS, PageDocument, PageFiles, StudioPage, read_page
 from hai_scheduler.api.server.platform import Platform
+from hai_scheduler.api.server.route import RouteIndex
 from hai_scheduler.api.server.serving import ResilientServer
-from hai_scheduler.api.server.table import RouteIndex
 from hai_scheduler.api.server.user_book import UserBook
 
 log = logging.getLogger(__name__)

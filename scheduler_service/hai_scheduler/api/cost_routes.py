@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hai_scheduler.api.handlers import containers, costs, reports
+from hai_scheduler.api.handlers import costs
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.preconditions import HEADERS
 from hai_scheduler.api.server.route import Route
@@ -15,7 +15,7 @@ COST_ROUTES: Final[tuple[Route, ...]] = (
         "GET",
         "/reports",
         SCOPE_READ,
-        reports.use,
+        costs.usage_report,
         "What tasks took in some time, and what it costs: users see themselves and sums of their groups, admins all",
         kind=Kind.EXPENSIVE,
         codes=("too_many",),
@@ -24,7 +24,7 @@ COST_ROUTES: Final[tuple[Route, ...]] = (
         "GET",
         "/reports/nodes",
         SCOPE_READ,
-        reports.nodes,
+        costs.nodes_report,
         "How the nodes were used in some time, by all users together",
         kind=Kind.EXPENSIVE,
         codes=("too_many",),
@@ -33,7 +33,7 @@ COST_ROUTES: Final[tuple[Route, ...]] = (
         "PUT",
         "/containers",
         SCOPE_CONTAINERS,
-        containers.told,
+        costs.containers_told,
         "Tell which development containers live and which have ended, for the ledger: a spawner does it each minute",
         status=204,
     ),

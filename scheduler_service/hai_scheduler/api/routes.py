@@ -10,23 +10,19 @@ from hai_scheduler.api.admin_routes import ADMIN_ROUTES
 from hai_scheduler.api.bindings.openapi import document
 from hai_scheduler.api.cost_routes import COST_ROUTES
 from hai_scheduler.api.handlers import (
-    active_users,
     cluster,
     environments,
     events,
-    explaining,
     logs,
     meta,
     metrics,
+    people,
     policy,
-    probes,
     snapshots,
     storage,
     tasks,
 )
-from hai_scheduler.api.notification_routes import NOTIFICATION_ROUTES
-from hai_scheduler.api.page_routes import PAGE_ROUTES
-from hai_scheduler.api.profile_routes import PROFILE_ROUTES
+from hai_scheduler.api.page_routes import NOTIFICATION_ROUTES, PAGE_ROUTES, PROFILE_ROUTES
 from hai_scheduler.api.run_routes import RUN_ROUTES
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.route import OPEN, Ask, Route, Text
@@ -70,12 +66,12 @@ def _document() -> bytes:
 
 ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/health", OPEN, meta.health, "Whether the service is well"),
-    Route("GET", "/health/live", OPEN, probes.live, "Whether the process answers"),
+    Route("GET", "/health/live", OPEN, meta.live, "Whether the process answers"),
     Route(
         "GET",
         "/health/ready",
         OPEN,
-        probes.ready,
+        meta.ready,
         "Whether requests should be sent to this replica, and which replica leads",
         codes=("unavailable",),
     ),
@@ -181,7 +177,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         "GET",
         "/tasks/{task}/explain",
         SCOPE_READ,
-        explaining.explain,
+        tasks.explain,
         "Why a task waits and what would let it start, or what it does",
         kind=Kind.EXPENSIVE,
         codes=("not_found", "too_large", "too_many", "unavailable"),
@@ -191,7 +187,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         "GET",
         "/tasks/{task}/decisions",
         SCOPE_READ,
-        explaining.decisions,
+        tasks.decisions,
         "The decisions on a task: changes of what it waited for, starts, notices, ends",
         codes=("not_found",),
     ),
@@ -199,7 +195,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         "POST",
         "/forecast",
         SCOPE_WRITE,
-        explaining.forecast,
+        tasks.forecast,
         "When a waiting task, or a task that is not submitted yet, would start; nothing is submitted",
         kind=Kind.EXPENSIVE,
         codes=("not_found", "conflict", "quota", "too_many", "unavailable"),
@@ -368,7 +364,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         "GET",
         "/active-users",
         SCOPE_ACTIVE_USERS,
-        active_users.show,
+        people.active,
         "The names of users with live tasks, whose servers are not idle",
     ),
     *NOTIFICATION_ROUTES,

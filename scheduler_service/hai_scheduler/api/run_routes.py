@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hai_scheduler.api.handlers import metrics, profiles, run_facts, runs
+from hai_scheduler.api.handlers import metrics, profiles, runs
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.route import RUN, Route
 
@@ -13,7 +13,7 @@ RUN_ROUTES: Final[tuple[Route, ...]] = (
         "GET",
         "/runs/{run_id}",
         RUN,
-        run_facts.show,
+        runs.facts,
         "The user and the task of a run, and where its first rank can be reached",
         codes=("gone", "unavailable"),
     ),

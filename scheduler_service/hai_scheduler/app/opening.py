@@ -12,6 +12,7 @@ from hai_scheduler.adapters.environments.folder import HaienvFolder
 from hai_scheduler.adapters.environments.this_machine import this_machine
 from hai_scheduler.adapters.kubernetes.files import PodFiles
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.kubernetes.shared_logs import SharedLogs
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.files import LocalFiles
@@ -29,7 +30,6 @@ from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
 from hai_scheduler.app.config import ConfigError, Settings
-from hai_scheduler.app.kubernetes_start import open_kubernetes
 from hai_scheduler.app.starting import writable
 from hai_scheduler.app.versions import versions
 from hai_scheduler.core.workspace.abi import PlatformImage
@@ -39,14 +39,14 @@ from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.haienvs import Haienvs
 from hai_scheduler.ports.images import Images
+from hai_scheduler.ports.logs import LogSource
 from hai_scheduler.ports.messengers import Messenger
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.snapshots import Snapshots
 from hai_scheduler.ports.timings import Timings
-from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.shared.timings import ProcessTimings
-from hai_scheduler.service.shared.world import World
+from hai_scheduler.service.shared.world import RankLocations, World
 from hai_scheduler.store.store import Store, open_store
 
 
@@ -247,3 +247,32 @@ def _reachable(ip: str) -> str:
     if ip in ("", "0.0.0.0", "::"):  # noqa: S104  # compared with, not bound to
         return "127.0.0.1"
     return f"[{ip}]" if ":" in ip else ip
+
+
+async def open_kubernetes(
+    settings: ClusterSettings, kept: LogSource, clock: Clock, *, acts: bool, timings: Timings | None = None
+) -> Cluster:
+    """Connect to the cluster, and check that it can be used.
+
+    Args:
+        settings: The settings of the cluster.
+        kept: The logs that ranks have sent, for a cluster without a shared log volume.
+        clock: The clock.
+        acts: Whether runs are started and ended through this connection, or only read.
+        timings: Takes how long requests take.
+
+    Raises:
+        ConfigError: The package is missing, or the cluster cannot be used; the message says what to do.
+    """
+    try:
+        from hai_scheduler.adapters.kubernetes.client import ClusterUnusable
+        from hai_scheduler.adapters.kubernetes.cluster import open_cluster
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"HaiScheduler.cluster: is kubernetes, and {error.name} is missing: pip install 'hai-platform[kubernetes]'"
+        ) from None
+    logs = SharedLogs(settings.log_dir) if settings.log_dir is not None else kept
+    try:
+        return await open_cluster(settings, logs, clock, acts=acts, timings=timings)
+    except ClusterUnusable as error:
+        raise ConfigError(str(error)) from None

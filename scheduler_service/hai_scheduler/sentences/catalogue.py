@@ -52,11 +52,6 @@ def languages() -> Mapping[str, Language]:
     return {language.tag.lower(): language for language in found}
 
 
-def in_language(tag: str) -> Language:
-    """Return a language by its name. Raises KeyError."""
-    return languages()[tag.lower()]
-
-
 @lru_cache(maxsize=256)
 def preferred(header: str) -> Language:
     """Return the language that suits an `Accept-Language` best: that of the first one that there is."""

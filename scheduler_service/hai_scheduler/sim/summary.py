@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -11,7 +12,6 @@ from statistics import fmean, median
 from typing import Any
 
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.sim.intervals import Intervals
 from hai_scheduler.sim.records import RunRecord, TaskRecord
 from hai_scheduler.sim.simulate import SimulationOutcome
 
@@ -166,3 +166,33 @@ def _s(begin: datetime, end: datetime) -> float:
 
 def _rounded(value: float | None, digits: int = 4) -> float | None:
     return None if value is None else round(value, digits)
+
+
+class Intervals:
+    """Intervals that do not overlap, in order; times are seconds."""
+
+    def __init__(self, intervals: Iterable[tuple[float, float]]) -> None:
+        self._begins: list[float] = []
+        self._ends: list[float] = []
+        #: The length of all intervals before each one.
+        self._before: list[float] = []
+        total = 0.0
+        for begin, end in intervals:
+            if end > begin:
+                self._begins.append(begin)
+                self._ends.append(end)
+                self._before.append(total)
+                total += end - begin
+        #: The length of all intervals.
+        self.total = total
+
+    def until(self, time: float) -> float:
+        """Return how many seconds of the intervals lie before a time."""
+        place = bisect_right(self._begins, time) - 1
+        if place < 0:
+            return 0.0
+        return self._before[place] + min(time, self._ends[place]) - self._begins[place]
+
+    def within(self, begin: float, end: float) -> float:
+        """Return how many seconds of the intervals lie between two times."""
+        return max(0.0, self.until(end) - self.until(begin)) if end > begin else 0.0

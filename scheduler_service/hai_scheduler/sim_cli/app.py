@@ -35,7 +35,7 @@ def run(argv: Sequence[str]) -> int:
     args = build(COMMAND).parse_args(argv)
     out = Output.of_process()
     context = Context(out, json=getattr(args, "json", False), url=getattr(args, "url", None))
-    return COMMAND.run(args, context)
+    return COMMAND.run(args, context) or 0
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

@@ -16,9 +16,8 @@ from hai_scheduler.sentences.words import nodes as count_of
 from hai_scheduler.sim import report
 from hai_scheduler.sim.curves import SUFFIXES, Curves, curves_of
 from hai_scheduler.sim.figures import rows_of
-from hai_scheduler.sim_cli.running import require_place, simulated, write_whole
+from hai_scheduler.sim_cli.running import require_place, show, simulated, write_whole
 from hai_scheduler.sim_cli.settings import Study, rules_of, study_of
-from hai_scheduler.sim_cli.tables import show
 
 
 def run(args: argparse.Namespace, context: Context) -> int:

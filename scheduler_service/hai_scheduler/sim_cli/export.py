@@ -14,8 +14,7 @@ from hai_client.wire.schema import TaskSummary
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.sim.formats.native import lines_of
 from hai_scheduler.sim.formats.trace import Traced
-from hai_scheduler.sim_cli.running import require_place
-from hai_scheduler.sim_cli.writing import write_lines
+from hai_scheduler.sim_cli.running import require_place, write_lines
 
 _ENDED = ("succeeded", "failed", "stopped")
 

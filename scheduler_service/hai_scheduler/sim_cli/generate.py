@@ -7,8 +7,7 @@ import argparse
 from hai_client.cli.shared.context import Context
 from hai_scheduler.sim.formats.native import lines_of
 from hai_scheduler.sim.generate import Mix, generate
-from hai_scheduler.sim_cli.running import require_place
-from hai_scheduler.sim_cli.writing import write_lines
+from hai_scheduler.sim_cli.running import require_place, write_lines
 
 
 def run(args: argparse.Namespace, context: Context) -> int:

@@ -1,16 +1,18 @@
-"""Runs simulations for a verb, with progress on stderr, and writes its files whole or not at all."""
+"""Runs simulations for a verb, with progress on stderr, prints their figures, and writes files whole or not at all."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Column, Output
 from hai_client.errors import Invalid
 from hai_client.whole_files import drafted
+from hai_scheduler.sim.figures import Summary, rows_of
 from hai_scheduler.sim.simulate import SimulationOutcome, simulate
 from hai_scheduler.sim.summary import summarize
 from hai_scheduler.sim_cli.progress import Ticker
@@ -46,3 +48,26 @@ def write_whole(option: str, path: str, write: Callable[[Path], None]) -> None:
             write(draft)
     except OSError as error:
         raise Invalid(f"{option}: {path!r} cannot be written: {error.strerror or error}; name another file") from None
+
+
+def write_lines(lines: Iterable[str], path: str | None, context: Context) -> None:
+    """Write the lines to the file, whole or not at all, or print them."""
+    if path is None:
+        for line in lines:
+            context.out.line(line)
+        return
+
+    def write(target: Path) -> None:
+        with target.open("w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+    write_whole("--output", path, write)
+
+
+def show(summaries: Sequence[Summary], assumptions: Sequence[str], out: Output) -> None:
+    """Print a table with a column for each summary, then the assumptions."""
+    columns = [Column("FIGURE"), *(Column(str(summary["policy"]), right=True) for summary in summaries)]
+    out.table(columns, [[row.title, *row.cells] for row in rows_of(summaries)])
+    out.line()
+    for note in assumptions:
+        out.line(f"- {note}")

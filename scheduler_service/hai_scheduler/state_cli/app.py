@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Output
-from hai_client.cli.shared.parser import Command, build
+from hai_client.cli.shared.parser import Command, build, option
 from hai_client.errors import Invalid
 from hai_client.settings import folder_here
 from hai_scheduler.adapters.local.look import RunSeen, look
@@ -45,41 +45,37 @@ def run_restore(argv: Sequence[str]) -> int:
 def _run(command: Command, argv: Sequence[str]) -> int:
     args = build(command).parse_args(argv)
     context = Context(Output.of_process(), json=getattr(args, "json", False), url=getattr(args, "url", None))
-    return command.run(args, context)
+    return command.run(args, context) or 0
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--state-dir",
-        metavar="DIR",
-        type=Path,
-        help="the folder of `hai up` (default: that of the platform that `hai` speaks to, else $XDG_STATE_HOME/hai)",
+    option(
+        parser,
+        "--state-dir DIR",
+        "the folder of `hai up` (default: that of the platform that `hai` speaks to, else $XDG_STATE_HOME/hai)",
+        Path,
     )
 
 
 def _configure_backup(parser: argparse.ArgumentParser) -> None:
     _configure(parser)
-    parser.add_argument("file", metavar="FILE", type=Path, help="the file to write; it must not exist yet")
+    option(parser, "file FILE", "the file to write; it must not exist yet", Path)
 
 
 def _configure_restore(parser: argparse.ArgumentParser) -> None:
     _configure(parser)
-    parser.add_argument(
-        "file", metavar="FILE", type=Path, help="a copy that `hai backup`, or SQLite's own backup, has written"
-    )
+    option(parser, "file FILE", "a copy that `hai backup`, or SQLite's own backup, has written", Path)
 
 
-def _backup(args: argparse.Namespace, ctx: Context) -> int:
+def _backup(args: argparse.Namespace, ctx: Context) -> None:
     copy_database(_state_dir(args) / "hai.sqlite", args.file)
-    if ctx.json:
-        ctx.out.json({"file": str(args.file)})
-        return 0
+    if ctx.answered({"file": str(args.file)}):
+        return
     ctx.out.line(f"{args.file} holds the scheduler's database as of {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
     ctx.out.line("users and tokens are in jupyterhub.sqlite; logs, checkpoints and homes are plain files")
-    return 0
 
 
-def _restore(args: argparse.Namespace, ctx: Context) -> int:
+def _restore(args: argparse.Namespace, ctx: Context) -> None:
     state_dir = _state_dir(args).resolve()
     place, draft = state_dir / "hai.sqlite", state_dir / f".hai.sqlite.{uuid.uuid4().hex}"
     with alone(state_dir):
@@ -91,16 +87,14 @@ def _restore(args: argparse.Namespace, ctx: Context) -> int:
         finally:
             for left in state_dir.glob(f"{draft.name}*"):
                 left.unlink()
-    if ctx.json:
-        ctx.out.json({"database": str(place), "replaced": replaced and str(replaced), **restored.facts()})
-        return 0
+    if ctx.answered({"database": str(place), "replaced": replaced and str(replaced), **restored.facts()}):
+        return
     ctx.out.line(f"{place} is restored from {args.file}; its epoch {restored.mark.epoch} begins")
     if replaced is not None:
         ctx.out.line(f"the database that was there is kept as {replaced}")
     for line in restored.lines():
         ctx.out.line(line)
     ctx.out.line("start the platform as always")
-    return 0
 
 
 BACKUP: Final = Command(

@@ -1,4 +1,4 @@
-"""Connections to SQLite and PostgreSQL, configured so that both give the same guarantees."""
+"""Connections to SQLite and PostgreSQL: both give the same guarantees and errors, and their statements are timed."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, event, make_url, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.timings import Timings
 from hai_scheduler.store.one_trip import creator
 
 #: How long a writer waits for a writer of another process, in milliseconds: longer than any transaction of HAI takes.
@@ -140,3 +144,54 @@ def _execute_patiently(cursor: Any, statement: str) -> None:
             if "locked" not in str(error) or time.monotonic() > ends:
                 raise
         time.sleep(0.02)
+
+
+#: SQLSTATEs, or their classes, of what may pass while the statement stays the same and that are no OperationalError:
+#: a read-only transaction (a standby, or `default_transaction_read_only`), and internal errors of the server.
+_MAY_PASS = ("25006", "XX")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise Temporary for database errors of the block that may pass; errors of HAI itself are raised unchanged."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise Temporary(f"the state database does not answer: {error.orig}") from error
+    except PoolTimeout as error:
+        raise Temporary("the state database is busy: no connection became free") from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise Temporary(f"the connection to the state database broke: {error.orig}") from error
+        if str(getattr(error.orig, "sqlstate", None)).startswith(_MAY_PASS):
+            raise Temporary(f"the state database takes no changes now: {error.orig}") from error
+        raise
+
+
+#: The statements that are told apart by their first word.
+_OPS: Final = frozenset({"select", "insert", "update", "delete"})
+
+
+def time_statements(engine: AsyncEngine, timings: Timings) -> None:
+    """Tell `timings` how long each statement takes, from sending it until its answer begins; failed ones as well."""
+
+    def begins(_connection: Any, _cursor: Any, _statement: str, _parameters: Any, context: Any, _many: bool) -> None:
+        context.hai_began = time.perf_counter()
+
+    def ends(_connection: Any, _cursor: Any, statement: str, _parameters: Any, context: Any, _many: bool) -> None:
+        timings.database(op_of(statement), time.perf_counter() - context.hai_began)
+
+    def fails(context: Any) -> None:
+        began = getattr(context.execution_context, "hai_began", None)
+        if began is not None:
+            timings.database(op_of(context.statement or ""), time.perf_counter() - began)
+
+    event.listen(engine.sync_engine, "before_cursor_execute", begins)
+    event.listen(engine.sync_engine, "after_cursor_execute", ends)
+    event.listen(engine.sync_engine, "handle_error", fails)
+
+
+def op_of(statement: str) -> str:
+    """Return the word under which a statement is counted."""
+    word = statement.lstrip()[:6].lower()
+    return word if word in _OPS else "other"

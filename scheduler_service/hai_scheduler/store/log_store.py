@@ -14,9 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Absent, OffsetMismatch, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace, whole_lines
-from hai_scheduler.store.engine import begin_writing, reading, writing
+from hai_scheduler.store.engine import begin_writing, reading, translated, writing
 from hai_scheduler.store.tables import LOG_PIECES
-from hai_scheduler.store.trouble import translated
 
 #: A piece is merged with the one before it if both together are not larger than this, in bytes: so a log that grows by
 #: a line a second does not become a row a second.

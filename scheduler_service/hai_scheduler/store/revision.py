@@ -1,19 +1,21 @@
-"""Finds the revision of the tables with one SELECT: enough for a start that needs no migration."""
+"""Finds the revision of the tables with one SELECT, and makes the tables of an empty database."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, inspect, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DatabaseError, OperationalError, ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from hai_scheduler.store.engine import reading
+from hai_scheduler.store.engine import lock_writer, reading, writing
+from hai_scheduler.store.tables import DATABASE, METADATA
 
 #: Not Alembic's default name: the Hub keeps its revision there, and may share the database.
 VERSION_TABLE: Final = "hai_revision"
@@ -109,3 +111,35 @@ def _found(connection: Connection) -> list[str] | None:
             raise
         # There is no such table, or the database cannot be reached: `upgrade` finds out which.
         return None
+
+
+#: As Alembic makes it, which finds the revision there later.
+_VERSION: Final = Table(
+    VERSION_TABLE,
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc"),
+)
+
+
+async def make_first_tables(engine: AsyncEngine) -> bool:
+    """Make all tables, and the rows that each database has, in one transaction.
+
+    Returns:
+        Whether they were made; False: there is a table of ours, so this database is one for migrations.
+    """
+    async with writing(engine).begin() as connection:
+        await connection.run_sync(lock_writer)
+        return await connection.run_sync(make_tables)
+
+
+def make_tables(connection: Connection) -> bool:
+    """Make all tables in an open transaction, as `make_first_tables` does."""
+    if {VERSION_TABLE, *METADATA.tables}.intersection(inspect(connection).get_table_names()):
+        return False
+    METADATA.create_all(connection, checkfirst=False)
+    _VERSION.create(connection)
+    connection.execute(_VERSION.insert().values(version_num=known()[-1]))
+    row = {"id": 1, "name": secrets.token_hex(8), "epoch": 1, "steps": 0, "number": 0, "first_task": 0, "above": 0}
+    connection.execute(DATABASE.insert().values(row))
+    return True

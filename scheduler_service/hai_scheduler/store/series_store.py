@@ -35,9 +35,8 @@ from hai_scheduler.core.metrics.series import Point
 from hai_scheduler.core.metrics.series_piece import RankPiece, SeriesPiece
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.reading import in_reader
-from hai_scheduler.store.engine import begin_writing, reading, writing
+from hai_scheduler.store.engine import begin_writing, reading, translated, writing
 from hai_scheduler.store.tables import SERIES
-from hai_scheduler.store.trouble import translated
 
 _FINEST = LEVELS[0]
 _BY_STEP = {level.step: level for level in LEVELS}

@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from hai_scheduler.store.known import KnownFacts
-from hai_scheduler.store.statements import Statements
-from hai_scheduler.store.summary import WORDS, Summary
+from hai_scheduler.store.statements import WORDS, Statements
 from hai_scheduler.store.tables import SETTINGS
 
 #: The small tables.
@@ -33,9 +32,8 @@ _Rows = TypeVar("_Rows", bound=Sequence[Any] | Mapping[str, Any])
 class SmallTables:
     """The small tables in one transaction: a table is read only if its word, which changes with it, is not known."""
 
-    def __init__(self, statements: Statements, summary: Summary, known: KnownFacts) -> None:
+    def __init__(self, statements: Statements, known: KnownFacts) -> None:
         self._sql = statements
-        self._summary = summary
         self._known = known
         #: The words of tables. They do not change meanwhile: a view is fixed, and there is only one writer at a time.
         self._words: dict[str, str] | None = None
@@ -68,13 +66,13 @@ class SmallTables:
 
     async def _known_words(self) -> dict[str, str]:
         if self._words is None or self._sql.over:
-            words = (await self._summary.row()).words
+            words = (await self._sql.summary()).words
             self._words = {} if words is None else dict(json.loads(words))
         return self._words
 
 
-class SmallTablePart:
-    """A part of a transaction with a small table.
+class StoredPart:
+    """A part of a transaction. What it needs beside these two it makes when it is asked: a transaction has many parts.
 
     Lists are sorted in Python, not by the database, whose order depends on its locale.
     """

@@ -1,4 +1,7 @@
-"""Executes the statements of one transaction."""
+"""Executes the statements of one transaction, and finds out with one query how far the database has come.
+
+Most transactions of the scheduler's loop change nothing, and find nothing changed. One statement shows them that.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,28 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import CursorResult, Executable, Table, UpdateBase
+from sqlalchemy import CursorResult, Executable, Table, TextualSelect, UpdateBase, column, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hai_scheduler.store.tables import DATABASE, EVENTS, TASKS
+
+#: A row of settings with one random word for each small table, which changes whenever the table does: equal words mean
+#: equal rows, even if the database was restored in between.
+WORDS: Final = "~words"
+#: A row of settings that changes whenever a task is deleted, see `Head.forgotten`.
+FORGOTTEN: Final = "~forgotten"
+
+#: The last id of a task that was given, 0 before the first. The databases count by themselves, deleted tasks included.
+_LAST_TASK: Final = {
+    "sqlite": "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'hai_tasks'), 0)",
+    "postgresql": "(SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM hai_tasks_id_seq)",
+}
+#: The columns of a summary, in their order: with these, SQLAlchemy finds out once what a row of it is.
+_COLUMNS: Final = (
+    *("name", "epoch", "steps", "number", "first_task", "above", "last_task"),
+    *("last_event", "words", "forgotten", "change", "task", "version", "saved_at"),
+)
 
 #: The values of one row.
 Row = Mapping[str, Any]
@@ -38,6 +58,8 @@ class Statements:
         self._later: dict[Executable, list[Row]] = {}
         #: Statements that must change each of their rows, and what is done if one does not. They are executed first.
         self._exact: dict[Executable, Refuse] = {}
+        #: The summary, and `writes` when it was read.
+        self._summary: tuple[Any, int] | None = None
 
     @property
     def dialect(self) -> str:
@@ -47,6 +69,12 @@ class Statements:
     def end(self) -> None:
         """End the transaction."""
         self.over = True
+
+    async def summary(self) -> Any:
+        """Return one row that says how far the database has come. It is read once, and again only after a write."""
+        if self._summary is None or self._summary[1] != self.writes or self.over:
+            self._summary = (await self.ask(how_far(self.dialect))).one(), self.writes
+        return self._summary[0]
 
     async def ask(self, statement: Executable, values: Row | Sequence[Row] | None = None) -> CursorResult[Any]:
         """Execute a statement after all that wait to be executed, and return its result."""
@@ -110,3 +138,19 @@ def _upsert(table: Table, dialect: str) -> Executable:
     )
     rest = {column.name: insert.excluded[column.name] for column in table.columns if not column.primary_key}
     return insert.on_conflict_do_update(index_elements=key, set_=rest)
+
+
+@cache
+def how_far(dialect: str) -> TextualSelect:
+    """Return the query for a summary; `SUMMED` has its tables."""
+    return text(
+        f"""
+        SELECT d.name, d.epoch, d.steps, d.number, d.first_task, d.above, {_LAST_TASK[dialect]} AS last_task,
+          (SELECT coalesce(max(seq), 0) FROM hai_events) AS last_event,
+          (SELECT value FROM hai_settings WHERE name = '{WORDS}') AS words,
+          (SELECT value FROM hai_settings WHERE name = '{FORGOTTEN}') AS forgotten,
+          n.change, n.id AS task, n.version, n.saved_at
+        FROM hai_database d
+        LEFT JOIN (SELECT change, id, version, saved_at FROM hai_tasks ORDER BY change DESC LIMIT 1) n ON 1 = 1
+        """  # noqa: S608 - constants of this module
+    ).columns(*(column(name) for name in _COLUMNS))

@@ -6,26 +6,23 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NoReturn
 
 from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.timings import Timings, Untimed
-from hai_scheduler.store.engine import connect, lock_writer, parse, reading, writing
-from hai_scheduler.store.first_tables import make_first_tables
+from hai_scheduler.store.engine import connect, lock_writer, parse, reading, time_statements, translated, writing
 from hai_scheduler.store.known import KnownFacts, KnownTasks
 from hai_scheduler.store.log_store import LogStore
 from hai_scheduler.store.refusal import not_writable, refusal
-from hai_scheduler.store.revision import is_newest
+from hai_scheduler.store.revision import is_newest, make_first_tables
 from hai_scheduler.store.series_store import SeriesStore
-from hai_scheduler.store.timing import time_statements
 from hai_scheduler.store.transaction import Tx
-from hai_scheduler.store.trouble import translated
 
 #: Bytes that a disk has free which is not full: a transaction may need as much.
 _ROOM: Final = 1024 * 1024
@@ -54,13 +51,35 @@ class Store:
         self.logs = LogStore(engine, self._turn)
         self.series = SeriesStore(engine, self._turn)
 
-    def read(self) -> AbstractAsyncContextManager[Tx]:
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Tx]:
         """Open a consistent view, of the moment of entering. Writing in it is a RuntimeError."""
-        return self._read()
+        with translated():
+            async with self._readers.connect() as connection:
+                tx = Tx(connection, writing=False, known=self._known, known_facts=self._known_facts)
+                try:
+                    # A view begins with its first read: this one, of what most views ask for first.
+                    await tx.look()
+                    yield tx
+                finally:
+                    tx.end()
 
-    def write(self) -> AbstractAsyncContextManager[Tx]:
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[Tx]:
         """Open a transaction, the only writer of all processes: it commits at the end, rolls back on any exception."""
-        return self._write()
+        with translated():
+            asked = time.perf_counter()
+            async with self._turn, self._writers.begin() as connection:
+                await connection.run_sync(lock_writer)
+                self._timings.database("turn", time.perf_counter() - asked)
+                tx = Tx(connection, writing=True, known=self._known, known_facts=self._known_facts)
+                try:
+                    yield tx
+                    await tx.flush()
+                finally:
+                    tx.end()
+                ends = time.perf_counter()
+            self._timings.database("commit", time.perf_counter() - ends)
 
     def disk_full(self) -> bool:
         """Return whether the disk of SQLite's file is full; of PostgreSQL's disk nothing can be seen."""
@@ -82,36 +101,6 @@ class Store:
 
     def _hear(self, _error: object) -> None:
         self.forget()
-
-    def _transaction(self, connection: AsyncConnection, *, writing: bool) -> Tx:
-        return Tx(connection, writing=writing, known=self._known, known_facts=self._known_facts)
-
-    @asynccontextmanager
-    async def _read(self) -> AsyncIterator[Tx]:
-        with translated():
-            async with self._readers.connect() as connection:
-                tx = self._transaction(connection, writing=False)
-                try:
-                    await tx.look()
-                    yield tx
-                finally:
-                    tx.end()
-
-    @asynccontextmanager
-    async def _write(self) -> AsyncIterator[Tx]:
-        with translated():
-            asked = time.perf_counter()
-            async with self._turn, self._writers.begin() as connection:
-                await connection.run_sync(lock_writer)
-                self._timings.database("turn", time.perf_counter() - asked)
-                tx = self._transaction(connection, writing=True)
-                try:
-                    yield tx
-                    await tx.flush()
-                finally:
-                    tx.end()
-                ends = time.perf_counter()
-            self._timings.database("commit", time.perf_counter() - ends)
 
 
 async def open_store(url: str, timings: Timings | None = None) -> Store:
@@ -148,3 +137,30 @@ async def open_store(url: str, timings: Timings | None = None) -> Store:
         await engine.dispose()
         raise
     return Store(engine, timings)
+
+
+class ReadOnlyStore(Store):
+    """A store that refuses to write."""
+
+    def write(self) -> NoReturn:
+        """Raise RuntimeError."""
+        raise RuntimeError("this store is for reading: orders are carried out without writing anything")
+
+
+def open_reader(url: str) -> ReadOnlyStore:
+    """Return a store for reading the database of this URL; it neither checks nor creates tables.
+
+    The database itself refuses writes of its connections. It does not connect yet. Raises ValueError for a URL that
+    `open_store` would refuse.
+    """
+    engine = connect(parse(url))
+    if engine.dialect.name == "sqlite":
+        event.listen(engine.sync_engine, "connect", _read_only)
+        return ReadOnlyStore(engine)
+    return ReadOnlyStore(engine.execution_options(postgresql_readonly=True))
+
+
+def _read_only(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA query_only = ON")
+    cursor.close()

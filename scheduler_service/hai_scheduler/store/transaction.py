@@ -8,10 +8,9 @@ from hai_scheduler.store.known import KnownFacts, KnownTasks
 from hai_scheduler.store.parts.audit import StoredAudit
 from hai_scheduler.store.parts.containers import StoredContainers
 from hai_scheduler.store.parts.costs import StoredBudgets, StoredCapacity, StoredRates
-from hai_scheduler.store.parts.database import DatabaseRecord
+from hai_scheduler.store.parts.database import DatabaseRecord, StoredLease, StoredSettings
 from hai_scheduler.store.parts.events import StoredEvents
 from hai_scheduler.store.parts.labels import StoredLabels
-from hai_scheduler.store.parts.lease import StoredLease
 from hai_scheduler.store.parts.ledger import StoredLedger
 from hai_scheduler.store.parts.nodes import StoredNodes
 from hai_scheduler.store.parts.notifications import StoredNotifications
@@ -19,14 +18,12 @@ from hai_scheduler.store.parts.progress import StoredProgress
 from hai_scheduler.store.parts.quotas import StoredQuotas, StoredUses
 from hai_scheduler.store.parts.recordings import StoredRecordings
 from hai_scheduler.store.parts.runs import StoredRuns
-from hai_scheduler.store.parts.settings import StoredSettings
 from hai_scheduler.store.parts.storage import StoredAmounts
 from hai_scheduler.store.parts.tasks import StoredTasks
 from hai_scheduler.store.parts.users import StoredUsers
 from hai_scheduler.store.parts.workspace import StoredEnvironments, StoredFoundMachines, StoredMountRules
 from hai_scheduler.store.small_tables import SmallTables
 from hai_scheduler.store.statements import Statements
-from hai_scheduler.store.summary import Summary
 
 
 class Tx:
@@ -40,36 +37,35 @@ class Tx:
         self, connection: AsyncConnection, *, writing: bool, known: KnownTasks, known_facts: KnownFacts
     ) -> None:
         statements = self._statements = Statements(connection, writing=writing)
-        summary = self._summary = Summary(statements)
-        tables = SmallTables(statements, summary, known_facts)
-        self.tasks = StoredTasks(statements, summary, known)
-        self.runs = StoredRuns(statements)
-        self.recordings = StoredRecordings(statements)
-        self.labels = StoredLabels(statements)
-        self.progress = StoredProgress(statements)
-        self.events = StoredEvents(statements, summary)
+        tables = SmallTables(statements, known_facts)
+        self.tasks = StoredTasks(statements, tables, known)
+        self.runs = StoredRuns(statements, tables)
+        self.recordings = StoredRecordings(statements, tables)
+        self.labels = StoredLabels(statements, tables)
+        self.progress = StoredProgress(statements, tables)
+        self.events = StoredEvents(statements, tables)
         self.notifications = StoredNotifications(statements, tables)
-        self.storage = StoredAmounts(statements)
-        self.ledger = StoredLedger(statements)
-        self.containers = StoredContainers(statements)
+        self.storage = StoredAmounts(statements, tables)
+        self.ledger = StoredLedger(statements, tables)
+        self.containers = StoredContainers(statements, tables)
         self.quotas = StoredQuotas(statements, tables)
         self.uses = StoredUses(statements, tables)
         self.users = StoredUsers(statements, tables)
-        self.audit = StoredAudit(statements)
+        self.audit = StoredAudit(statements, tables)
         self.nodes = StoredNodes(statements, tables)
         self.mount_rules = StoredMountRules(statements, tables)
         self.environments = StoredEnvironments(statements, tables)
-        self.found_machines = StoredFoundMachines(statements)
-        self.rates = StoredRates(statements)
-        self.budgets = StoredBudgets(statements)
-        self.capacity = StoredCapacity(statements)
+        self.found_machines = StoredFoundMachines(statements, tables)
+        self.rates = StoredRates(statements, tables)
+        self.budgets = StoredBudgets(statements, tables)
+        self.capacity = StoredCapacity(statements, tables)
         self.settings = StoredSettings(statements, tables)
-        self.lease = StoredLease(statements)
-        self.database = DatabaseRecord(statements, summary)
+        self.lease = StoredLease(statements, tables)
+        self.database = DatabaseRecord(statements, tables)
 
     async def look(self) -> None:
         """Have a view begin, with its first read: of what most views ask for first."""
-        await self._summary.row()
+        await self._statements.summary()
 
     async def flush(self) -> None:
         """Write all rows that are waiting to be written. Raises what `StoredTasks.save` does."""

@@ -13,7 +13,6 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.store.known import Head, Known, KnownTasks, Stamp, Written
 from hai_scheduler.store.rows import TASKS_WITH_RUNS, task_with_run, tasks_with_runs
 from hai_scheduler.store.statements import Statements
-from hai_scheduler.store.summary import Summary
 from hai_scheduler.store.tables import TASKS
 
 _UNFINISHED = TASKS_WITH_RUNS.where(TASKS.c.ended == false()).order_by(TASKS.c.id)
@@ -26,9 +25,8 @@ _FEW = 500
 class UnfinishedTasks:
     """The unfinished tasks as one transaction sees them; what is cached of them was committed when it was read."""
 
-    def __init__(self, statements: Statements, summary: Summary, known: KnownTasks) -> None:
+    def __init__(self, statements: Statements, known: KnownTasks) -> None:
         self._sql = statements
-        self._summary = summary
         self._known = known
 
     async def read(self, *, keep: bool) -> Sequence[Task]:
@@ -51,7 +49,7 @@ class UnfinishedTasks:
         return known.tasks
 
     async def _head(self) -> Head:
-        row = await self._summary.row()
+        row = await self._sql.summary()
         stamp = row.version or 0, row.saved_at or 0
         return Head(row.name, row.epoch, row.forgotten, row.change or 0, row.task, stamp)
 

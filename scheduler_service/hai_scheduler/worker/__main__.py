@@ -27,8 +27,7 @@ from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.service.computing.work import PLAIN, Desk, begin
 from hai_scheduler.service.shared.orders import Order, SnapshotFacts
-from hai_scheduler.store.reader import open_reader
-from hai_scheduler.store.store import Store
+from hai_scheduler.store.store import Store, open_reader
 from hai_scheduler.worker.child import WorkerChild
 from hai_scheduler.worker.frames import pack, read_frame
 

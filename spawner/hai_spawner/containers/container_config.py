@@ -55,8 +55,10 @@ async def places_of(
     except ServiceUnanswered as error:
         raise ContainerConfigError(str(error)) from None
     if answer.status != 200:
-        message = f"the scheduler service answers {answer.status}" + (f": {answer.detail}" if answer.detail else "")
-        raise ContainerConfigError(message, wrong=answer.status in (400, 403))
+        raise ContainerConfigError(
+            f"the scheduler service answers {answer.status}" + (f": {answer.detail}" if answer.detail else ""),
+            wrong=answer.status in (400, 403),
+        )
     return read_places(answer.body)
 
 

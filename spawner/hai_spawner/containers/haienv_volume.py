@@ -39,22 +39,14 @@ _RESOURCES: Final = V1ResourceRequirements(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentVolume:
-    """The volume, and who may do what with it.
+    """The volume, and who may do what with it."""
 
-    Attributes:
-        claim: Name of the claim in the servers' namespace.
-        root: Where pods see it; absolute.
-        init_image: The image of the init container, which has `haienv` on its PATH.
-        pull_policy: When that image is pulled; empty: the default of Kubernetes.
-        makers: The number of the group that may make folders of users and groups.
-        reads: The folders that the user may use, by the scheduler service, below the root; None: the whole volume.
-    """
-
-    claim: str
-    root: str
-    init_image: str
-    pull_policy: str
-    makers: int
+    claim: str  #: Name of the claim in the servers' namespace.
+    root: str  #: Where pods see it; absolute.
+    init_image: str  #: The image of the init container, which has `haienv` on its PATH.
+    pull_policy: str  #: When that image is pulled; empty: the default of Kubernetes.
+    makers: int  #: The number of the group that may make folders of users and groups.
+    #: The folders that the user may use, by the scheduler service, below the root; None: the whole volume.
     reads: tuple[str, ...] | None = None
 
 

@@ -92,8 +92,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
     @validate("profile_list")
     def _no_profile_list(self, proposal: Any) -> Any:
         if proposal.value:
-            message = "HaiKubeSpawner.profile_list is set: describe profiles as HaiKubeSpawner.sizes instead"
-            raise TraitError(message)
+            raise TraitError("HaiKubeSpawner.profile_list is set: describe profiles as HaiKubeSpawner.sizes instead")
         return proposal.value
 
     @default("cmd")

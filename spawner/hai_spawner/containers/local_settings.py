@@ -73,8 +73,7 @@ class LocalSpawnerSettings(SimpleLocalProcessSpawner):
         if account is not None:
             return account.home
         if not self.home_root:
-            message = "HaiLocalSpawner.home_root is empty: set it to the folder for the users' home folders"
-            raise ValueError(message)
+            raise ValueError("HaiLocalSpawner.home_root is empty: set it to the folder for the users' home folders")
         return str(Path(self.home_root) / file_name(self.user.name))
 
     def account(self) -> Account | None:
@@ -97,6 +96,8 @@ class LocalSpawnerSettings(SimpleLocalProcessSpawner):
         if not self.unix_users:
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
         elif not home.is_dir():
-            message = f"The home folder {home} of your Unix account does not exist: an administrator has to make it."
-            raise Refusal(Why.FORBIDDEN, message)
+            raise Refusal(
+                Why.FORBIDDEN,
+                f"The home folder {home} of your Unix account does not exist: an administrator has to make it.",
+            )
         return home

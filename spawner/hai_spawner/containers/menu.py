@@ -57,21 +57,13 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeOption:
-    """A size as a user sees it.
+    """A size as a user sees it."""
 
-    Attributes:
-        size: The size.
-        free: Number of servers of this size that could start now; None: any number, or not known.
-        shares: The limits that apply to the user, with their use.
-        blocked: Why the user cannot start one now; None: it can start.
-        reason: `blocked` in words; empty: it can start.
-    """
-
-    size: Size
-    free: int | None
-    shares: tuple[Share, ...]
-    blocked: Why | None = None
-    reason: str = ""
+    size: Size  #: The size.
+    free: int | None  #: Number of servers of this size that could start now; None: any number, or not known.
+    shares: tuple[Share, ...]  #: The limits that apply to the user, with their use.
+    blocked: Why | None = None  #: Why the user cannot start one now; None: it can start.
+    reason: str = ""  #: `blocked` in words; empty: it can start.
 
     @property
     def own_shares(self) -> tuple[Share, ...]:

@@ -38,10 +38,8 @@ class HaiSpawnerMixin(SpawnerSettings):
     administrator's hooks and before it reads `start_timeout`.
     """
 
-    #: The grants of all servers of this Hub.
-    allocations: ClassVar[Allocations] = Allocations()
-    #: Tells the scheduler service of them.
-    teller: ClassVar[UseTeller] = UseTeller(allocations)
+    allocations: ClassVar[Allocations] = Allocations()  #: The grants of all servers of this Hub.
+    teller: ClassVar[UseTeller] = UseTeller(allocations)  #: Tells the scheduler service of them.
 
     # Attributes of the spawner class behind this one.
     name: str
@@ -96,8 +94,10 @@ class HaiSpawnerMixin(SpawnerSettings):
                 warning = f"Starting WITHOUT your folders and environments: {error}."
                 return replace(NOTHING, warnings=(warning,))
             retry = "" if error.wrong else " Try again in a moment, and tell an administrator if it lasts."
-            message = f"Your folders could not be found out, and without them nothing is started: {error}.{retry}"
-            raise Refusal(Why.SCHEDULER, message) from error
+            raise Refusal(
+                Why.SCHEDULER,
+                f"Your folders could not be found out, and without them nothing is started: {error}.{retry}",
+            ) from error
 
     @property
     def node_group(self) -> str:
@@ -192,11 +192,7 @@ class HaiSpawnerMixin(SpawnerSettings):
         self._notes = tuple(_notes(size, environment, container_config))
 
     async def read_options(self, options: Mapping[str, str]) -> None:
-        """Read the options that a subclass adds.
-
-        Raises:
-            Refusal: An option is wrong.
-        """
+        """Read the options that a subclass adds. Raises Refusal: an option is wrong."""
 
     def devices_for(self, size: Size | None) -> tuple[int, ...]:  # noqa: ARG002 - for subclasses
         """Return the indices of the GPUs that a server of this size gets, if the spawner assigns them itself."""

@@ -18,15 +18,10 @@ class ServiceUnanswered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ServiceAnswer:
-    """The service's answer.
+    """The service's answer."""
 
-    Attributes:
-        status: HTTP status.
-        body: The decoded JSON; None for an empty answer.
-    """
-
-    status: int
-    body: Any
+    status: int  #: HTTP status.
+    body: Any  #: The decoded JSON; None for an empty answer.
 
     @property
     def detail(self) -> str:

@@ -112,8 +112,7 @@ class SpawnerSettings(_Behind):
     @validate("haienv_root")
     def _check_haienv_root(self, proposal: Any) -> Any:
         if proposal.value and (not proposal.value.startswith("/") or ":" in proposal.value):
-            message = f"haienv_root is {proposal.value!r}: give an absolute path without a colon"
-            raise TraitError(message)
+            raise TraitError(f"haienv_root is {proposal.value!r}: give an absolute path without a colon")
         return proposal.value
 
     @default("scheduler_api_url")
@@ -151,9 +150,5 @@ class SpawnerSettings(_Behind):
         return parse_sizes(self.sizes, setting=f"{type(self).__name__}.sizes")
 
     def known_limits(self) -> dict[str, Limit]:
-        """Return the limits on numbers of servers, by name of the size.
-
-        Raises:
-            ValueError: A limit is wrong.
-        """
+        """Return the limits on numbers of servers, by name of the size. Raises ValueError: a limit is wrong."""
         return parse_limits(self.limits, list(self.known_sizes()), setting=f"{type(self).__name__}.limits")

@@ -46,11 +46,7 @@ class EmbeddedProxy(Proxy):
         return self._table
 
     async def start(self) -> None:
-        """Listen on the configured address.
-
-        Raises:
-            OSError: The address is in use or not of this machine.
-        """
+        """Listen on the configured address. Raises OSError: the address is in use or not of this machine."""
         address = urlsplit(self.public_url)
         self._forwarder = Forwarder(self.table, self.log, error_url=self._hub_error_url())
         app = web.Application()

@@ -56,8 +56,7 @@ class ProxyFailure:
 
     status: int
     title: str
-    #: The code for programs. `restarting` promises that no server has seen the request.
-    code: str
+    code: str  #: The code for programs. `restarting` promises that no server has seen the request.
     detail: str
 
 

@@ -10,17 +10,11 @@ from urllib.parse import quote, unquote
 
 @dataclass(frozen=True, slots=True)
 class ProxyRoute:
-    """A prefix of paths and the server behind it.
+    """A prefix of paths and the server behind it."""
 
-    Attributes:
-        routespec: `/path/`, or `host/path/` with host routing, as JupyterHub names it.
-        target: `http://host:port` of the server; a path in it is ignored, as requests keep their own.
-        data: Data that JupyterHub attached to the route.
-    """
-
-    routespec: str
-    target: str
-    data: Mapping[str, Any] = field(default_factory=dict)
+    routespec: str  #: `/path/`, or `host/path/` with host routing, as JupyterHub names it.
+    target: str  #: `http://host:port` of the server; a path in it is ignored, as requests keep their own.
+    data: Mapping[str, Any] = field(default_factory=dict)  #: Data that JupyterHub attached to the route.
 
 
 def canonical(path: str) -> str:

@@ -60,11 +60,7 @@ class Body:
 
 
 async def give(answer: web.StreamResponse, piece: bytes, *, patience_s: float = TAKES_NOTHING_S) -> None:
-    """Send a piece of an answer.
-
-    Raises:
-        TooSlow: The client reads nothing.
-    """
+    """Send a piece of an answer. Raises TooSlow: the client reads nothing."""
     try:
         async with asyncio.timeout(patience_s):
             await answer.write(piece)

@@ -13,32 +13,20 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """A server that runs or is being started.
+    """A server that runs or is being started."""
 
-    Attributes:
-        user: Name of its owner.
-        server: Name of the server; empty for the default server.
-        size: Name of its size; empty if no sizes are configured.
-        groups: The owner's groups at the time of the grant.
-        devices: Indices of its GPUs, if the spawner assigns them itself.
-        id: A name for the scheduler's ledger that no other server ever has; empty for one that was started by a Hub of
-            an earlier version.
-        started_at: When it was granted, as ISO 8601 with its time zone.
-        node_group: The node group that it runs in.
-        gpus: Its GPUs, or parts of GPUs.
-        cpus: Cores that it has for itself.
-    """
-
-    user: str
-    server: str
-    size: str
-    groups: frozenset[str] = frozenset()
-    devices: tuple[int, ...] = ()
+    user: str  #: Name of its owner.
+    server: str  #: Name of the server; empty for the default server.
+    size: str  #: Name of its size; empty if no sizes are configured.
+    groups: frozenset[str] = frozenset()  #: The owner's groups at the time of the grant.
+    devices: tuple[int, ...] = ()  #: Indices of its GPUs, if the spawner assigns them itself.
+    #: A name for the scheduler's ledger that no other server ever has; empty for one that was started by a Hub of an
+    #: earlier version.
     id: str = ""
-    started_at: str = ""
-    node_group: str = ""
-    gpus: int = 0
-    cpus: float = 0.0
+    started_at: str = ""  #: When it was granted, as ISO 8601 with its time zone.
+    node_group: str = ""  #: The node group that it runs in.
+    gpus: int = 0  #: Its GPUs, or parts of GPUs.
+    cpus: float = 0.0  #: Cores that it has for itself.
 
     @property
     def key(self) -> tuple[str, str]:

@@ -22,19 +22,12 @@ _SERVER: Final = "hub.jupyter.org/servername"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeCapacity:
-    """Free capacity of a node.
+    """Free capacity of a node."""
 
-    Attributes:
-        node: Name of the node.
-        total: What the node has for pods (`allocatable`).
-        free: `total` less the requests of its pods; may be below zero.
-        labels: Labels of the node.
-    """
-
-    node: str
-    total: Amounts
-    free: Amounts
-    labels: Mapping[str, str] = field(default_factory=dict)
+    node: str  #: Name of the node.
+    total: Amounts  #: What the node has for pods (`allocatable`).
+    free: Amounts  #: `total` less the requests of its pods; may be below zero.
+    labels: Mapping[str, str] = field(default_factory=dict)  #: Labels of the node.
 
     def holds(self, needs: Amounts) -> bool:
         """Return whether these amounts are free on the node."""
@@ -48,15 +41,10 @@ class NodeCapacity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingPod:
-    """A pod that is not on a node yet, or a server that has been granted and has no pod yet.
+    """A pod that is not on a node yet, or a server that has been granted and has no pod yet."""
 
-    Attributes:
-        needs: Amounts that it takes from a node.
-        node_selector: Labels that its node must have.
-    """
-
-    needs: Amounts
-    node_selector: Mapping[str, str] = field(default_factory=dict)
+    needs: Amounts  #: Amounts that it takes from a node.
+    node_selector: Mapping[str, str] = field(default_factory=dict)  #: Labels that its node must have.
 
 
 def rooms(

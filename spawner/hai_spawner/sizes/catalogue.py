@@ -26,19 +26,12 @@ _DURATIONS: Final = ("idle", "lifetime", "longest")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """The user who asks for a server.
+    """The user who asks for a server."""
 
-    Attributes:
-        name: Name of the user at the Hub.
-        groups: Names of the user's groups.
-        roles: Names of the user's Hub roles, with those of the groups.
-        admin: Whether the user is an administrator of the Hub.
-    """
-
-    name: str
-    groups: frozenset[str] = frozenset()
-    roles: frozenset[str] = frozenset()
-    admin: bool = False
+    name: str  #: Name of the user at the Hub.
+    groups: frozenset[str] = frozenset()  #: Names of the user's groups.
+    roles: frozenset[str] = frozenset()  #: Names of the user's Hub roles, with those of the groups.
+    admin: bool = False  #: Whether the user is an administrator of the Hub.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,35 +55,22 @@ class Audience:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """A size of development containers.
+    """A size of development containers."""
 
-    Attributes:
-        name: Name of the size: lower-case letters, digits and `-`.
-        title: Title on the spawn page.
-        description: A sentence below the title.
-        cpu: Cores that the container has for itself (request).
-        cpu_limit: Cores that the container may use when they are free (limit); at least `cpu`.
-        memory: Bytes of memory, both request and limit.
-        resource: Name of a GPU or MIG resource, as `nvidia.com/gpu` or `nvidia.com/mig-1g.10gb`; None: no device.
-        count: Number of devices of that resource.
-        image: Image of the container; None: the spawner's.
-        node_selector: Labels that its node must have besides the label of the node group.
-        audience: Users who may use the size; None: all users.
-        start_timeout: Seconds that a start may take; None: the spawner's.
-    """
-
-    name: str
-    title: str
-    description: str = ""
-    cpu: Decimal
-    cpu_limit: Decimal
-    memory: Decimal
+    name: str  #: Name of the size: lower-case letters, digits and `-`.
+    title: str  #: Title on the spawn page.
+    description: str = ""  #: A sentence below the title.
+    cpu: Decimal  #: Cores that the container has for itself (request).
+    cpu_limit: Decimal  #: Cores that the container may use when they are free (limit); at least `cpu`.
+    memory: Decimal  #: Bytes of memory, both request and limit.
+    #: Name of a GPU or MIG resource, as `nvidia.com/gpu` or `nvidia.com/mig-1g.10gb`; None: no device.
     resource: str | None = None
-    count: int = 0
-    image: str | None = None
+    count: int = 0  #: Number of devices of that resource.
+    image: str | None = None  #: Image of the container; None: the spawner's.
+    #: Labels that its node must have besides the label of the node group.
     node_selector: Mapping[str, str] = field(default_factory=dict)
-    audience: Audience | None = None
-    start_timeout: int | None = None
+    audience: Audience | None = None  #: Users who may use the size; None: all users.
+    start_timeout: int | None = None  #: Seconds that a start may take; None: the spawner's.
 
     def allows(self, person: Person) -> bool:
         """Return whether a person may use the size."""
@@ -145,8 +125,7 @@ class _Table:
             self.refuse(f"{where}.{unknown}", given.get(unknown), f"there is no such field; use {_listed(fields)}")
 
     def refuse(self, where: str, value: object, remedy: str) -> NoReturn:
-        message = f"{where} is {value!r}: {remedy}"
-        raise ValueError(message)
+        raise ValueError(f"{where} is {value!r}: {remedy}")
 
     def get(self, name: str, default: Any, fits: Callable[[Any], bool], remedy: str) -> Any:
         value = self.given.get(name)

@@ -16,36 +16,22 @@ _FIELDS: Final = ("user", "users", "group", "groups")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """Most servers of one size, or of all sizes together.
+    """Most servers of one size, or of all sizes together."""
 
-    Attributes:
-        user: Most servers of one user; None: no limit.
-        users: Limits for users by name, used instead of `user`.
-        group: Most servers of all members of one group together; None: no limit.
-        groups: Limits for groups by name, used instead of `group`.
-    """
-
-    user: int | None = None
-    users: Mapping[str, int] = field(default_factory=dict)
-    group: int | None = None
-    groups: Mapping[str, int] = field(default_factory=dict)
+    user: int | None = None  #: Most servers of one user; None: no limit.
+    users: Mapping[str, int] = field(default_factory=dict)  #: Limits for users by name, used instead of `user`.
+    group: int | None = None  #: Most servers of all members of one group together; None: no limit.
+    groups: Mapping[str, int] = field(default_factory=dict)  #: Limits for groups by name, used instead of `group`.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A limit that applies to a person, with its use.
+    """A limit that applies to a person, with its use."""
 
-    Attributes:
-        whose: `you`, or `group ml`.
-        what: Name of the size, or `*`.
-        used: Number of servers now.
-        limit: Most servers allowed.
-    """
-
-    whose: str
-    what: str
-    used: int
-    limit: int
+    whose: str  #: `you`, or `group ml`.
+    what: str  #: Name of the size, or `*`.
+    used: int  #: Number of servers now.
+    limit: int  #: Most servers allowed.
 
     @property
     def left(self) -> int:
@@ -85,11 +71,9 @@ def parse_limits(table: Mapping[str, Any], sizes: Collection[str], *, setting: s
 def _limit(where: str, name: str, given: object, sizes: Collection[str]) -> Limit:
     if name != ANY and name not in sizes:
         known = ", ".join(["*", *sizes])
-        message = f"{where}: there is no size {name!r}; use one of {known}"
-        raise ValueError(message)
+        raise ValueError(f"{where}: there is no size {name!r}; use one of {known}")
     if not isinstance(given, Mapping):
-        message = f"{where} is {given!r}: describe it by a table such as {{'user': 1, 'group': 4}}"
-        raise ValueError(message)
+        raise ValueError(f"{where} is {given!r}: describe it by a table such as {{'user': 1, 'group': 4}}")
     for unknown in sorted(map(str, set(given) - set(_FIELDS))):
         message = f"{where}.{unknown} is {given.get(unknown)!r}: there is no such field; use {', '.join(_FIELDS)}"
         raise ValueError(message)
@@ -104,16 +88,14 @@ def _limit(where: str, name: str, given: object, sizes: Collection[str]) -> Limi
 def _count(where: str, value: object) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
-    message = f"{where} is {value!r}: give a whole number from 0, or leave it out for no limit"
-    raise ValueError(message)
+    raise ValueError(f"{where} is {value!r}: give a whole number from 0, or leave it out for no limit")
 
 
 def _counts(where: str, value: object) -> dict[str, int]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        message = f"{where} is {value!r}: give a table of names and numbers, such as {{'ml': 8}}"
-        raise ValueError(message)
+        raise ValueError(f"{where} is {value!r}: give a table of names and numbers, such as {{'ml': 8}}")
     counts = {str(name): _count(f"{where}[{name!r}]", count) for name, count in value.items()}
     return {name: count for name, count in counts.items() if count is not None}
 

@@ -26,32 +26,20 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NodeListing:
-    """The API server's lists of nodes and pods.
+    """The API server's lists of nodes and pods."""
 
-    Attributes:
-        nodes: The nodes of the node groups.
-        pods: Pods that may be on these nodes.
-    """
-
-    nodes: tuple[Json, ...]
-    pods: tuple[Json, ...]
+    nodes: tuple[Json, ...]  #: The nodes of the node groups.
+    pods: tuple[Json, ...]  #: Pods that may be on these nodes.
 
 
 @dataclass(slots=True)
 class CapacityReader:
-    """Reads nodes by a label selector and pods of a namespace, at most once in `FRESH_S` seconds.
+    """Reads nodes by a label selector and pods of a namespace, at most once in `FRESH_S` seconds."""
 
-    Attributes:
-        api: A CoreV1Api of kubernetes_asyncio.
-        selector: Label selector of the nodes.
-        namespace: Namespace of the pods; None: all namespaces.
-        clock: Returns monotonic time in seconds.
-    """
-
-    api: Any
-    selector: str
-    namespace: str | None
-    clock: Callable[[], float] = time.monotonic
+    api: Any  #: A CoreV1Api of kubernetes_asyncio.
+    selector: str  #: Label selector of the nodes.
+    namespace: str | None  #: Namespace of the pods; None: all namespaces.
+    clock: Callable[[], float] = time.monotonic  #: Returns monotonic time in seconds.
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _last: tuple[float, NodeListing] | None = None
 
@@ -70,8 +58,7 @@ class CapacityReader:
             except Unreadable:
                 raise
             except Exception as error:
-                message = f"the Kubernetes API server does not answer ({type(error).__name__})"
-                raise Unreadable(message) from error
+                raise Unreadable(f"the Kubernetes API server does not answer ({type(error).__name__})") from error
             reading = NodeListing(nodes, pods)
             self._last = (self.clock(), reading)
             return reading
@@ -91,6 +78,5 @@ class CapacityReader:
 async def _items(answer: Any, what: str) -> tuple[Json, ...]:
     body = await answer.read()
     if answer.status != 200:
-        message = f"the Hub may not list {what} (status {answer.status}): its role needs the verb list"
-        raise Unreadable(message)
+        raise Unreadable(f"the Hub may not list {what} (status {answer.status}): its role needs the verb list")
     return tuple(json.loads(body)["items"])

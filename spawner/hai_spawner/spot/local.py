@@ -11,6 +11,4 @@ class HaiSpotLocalSpawner(SpotMixin, HaiLocalSpawner):
 
     def spot_cwd(self, configured: str) -> str:
         """Return the configured folder, or the user's home, which is made here so that an error can be reported."""
-        if configured:
-            return configured
-        return str(self.prepare_home())
+        return configured or str(self.prepare_home())

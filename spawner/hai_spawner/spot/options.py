@@ -18,21 +18,13 @@ _LONGEST: Final = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpotOptions:
-    """A node, or some GPUs of one, for a JupyterLab server.
+    """A node, or some GPUs of one, for a JupyterLab server."""
 
-    Attributes:
-        gpus: Number of GPUs of a node; None: a whole node.
-        priority: Priority that the task asks for, or AUTO.
-        group: Name of the node group.
-        grace_s: Seconds between the notice and the deadline, in which the user can save.
-        environment: Name of the environment; None: the platform's default.
-    """
-
-    gpus: int | None = None
-    priority: str = "LOW"
-    group: str = "training"
-    grace_s: float = 300.0
-    environment: str | None = None
+    gpus: int | None = None  #: Number of GPUs of a node; None: a whole node.
+    priority: str = "LOW"  #: Priority that the task asks for, or AUTO.
+    group: str = "training"  #: Name of the node group.
+    grace_s: float = 300.0  #: Seconds between the notice and the deadline, in which the user can save.
+    environment: str | None = None  #: Name of the environment; None: the platform's default.
 
     def to_user_options(self) -> dict[str, Any]:
         """Return the options in the form that the Hub stores and the REST interface reads."""
@@ -66,8 +58,10 @@ def read_spot(options: Mapping[str, Any], defaults: SpotOptions) -> SpotOptions:
         if key == "profile" and options[key] in (None, ""):
             continue
         if key not in ("spot", "environment"):
-            text = f"user_options has {_shown(key)} beside spot: a spot container takes only spot and environment."
-            raise Refusal(Why.OPTIONS, text)
+            raise Refusal(
+                Why.OPTIONS,
+                f"user_options has {_shown(key)} beside spot: a spot container takes only spot and environment.",
+            )
     spot = {} if options["spot"] is True else options["spot"]
     if not isinstance(spot, Mapping):
         raise Refusal(Why.OPTIONS, f"spot is {_shown(spot)}: send a table, or true for a whole node as it is usual.")

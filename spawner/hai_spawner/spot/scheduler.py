@@ -113,11 +113,7 @@ class Scheduler:
         return await self._unless_missing("GET", f"/tasks/{task_id}/explain")
 
     async def resume(self, task_id: int) -> None:
-        """Resume a held task.
-
-        Raises:
-            SchedulerError: The task has ended, or the service does not answer.
-        """
+        """Resume a held task. Raises SchedulerError: the task has ended, or the service does not answer."""
         await self._call("POST", f"/tasks/{task_id}/resume")
 
     async def stop(self, task_id: int) -> None:

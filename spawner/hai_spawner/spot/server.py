@@ -65,8 +65,7 @@ class SpotServer(LoggingConfigurable):
     port = Integer(0, config=True, help="Port of the server on its node; 0: any free one.")
     hub_url = Unicode("", config=True, help="Address of the Hub as training nodes reach it; empty: as servers do.")
 
-    #: Tokens of all users.
-    tokens: ClassVar[Tokens] = Tokens()
+    tokens: ClassVar[Tokens] = Tokens()  #: Tokens of all users.
 
     def __init__(self, spawner: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)

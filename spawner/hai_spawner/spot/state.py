@@ -14,18 +14,12 @@ _ENDED: Final = frozenset({"succeeded", "failed", "stopped"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpotRecord:
-    """What the Hub stores of a spot container: its task, and the run whose server is up.
+    """What the Hub stores of a spot container: its task, and the run whose server is up."""
 
-    Attributes:
-        task: Id of the task.
-        asked: The options as `user_options`.
-        run: Id of the run whose server is up; None: no server is up.
-        generation: Random name of the server's last start, which tells a current server from an older one.
-    """
-
-    task: int
-    asked: Mapping[str, Any]
-    run: str | None = None
+    task: int  #: Id of the task.
+    asked: Mapping[str, Any]  #: The options as `user_options`.
+    run: str | None = None  #: Id of the run whose server is up; None: no server is up.
+    #: Random name of the server's last start, which tells a current server from an older one.
     generation: str | None = None
 
     @property
@@ -47,19 +41,12 @@ class SpotRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpotRegistration:
-    """A run that has called the Hub, and where its server listens.
+    """A run that has called the Hub, and where its server listens."""
 
-    Attributes:
-        run: Id of the run.
-        address: Address of its rank 0, from the scheduler service.
-        port: Port that the run has chosen.
-        generation: Generation of the server that runs there already; None: no server runs.
-    """
-
-    run: str
-    address: str
-    port: int
-    generation: str | None = None
+    run: str  #: Id of the run.
+    address: str  #: Address of its rank 0, from the scheduler service.
+    port: int  #: Port that the run has chosen.
+    generation: str | None = None  #: Generation of the server that runs there already; None: no server runs.
 
     @property
     def url(self) -> str:

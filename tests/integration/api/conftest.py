@@ -44,7 +44,7 @@ from hai_scheduler.service.platform.loop_status import SETTING, LoopStatus
 from hai_scheduler.service.scheduling.cycle import Cycle
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.locations import RankLocations
+from hai_scheduler.service.shared.world import RankLocations
 from hai_scheduler.service.tasks.submission import Submission
 from integration.api.fakes import ACCESS, FakeCluster, FakeHub, hub_answers
 from kit.memory.cluster import MemoryCluster, notices_of

@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 from yarl import URL
 
-from hai_scheduler.api.server.arriving import MAX_BODY
+from hai_scheduler.api.server.bodies import MAX_BODY
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.insight.queries import Queries
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hai_scheduler.api.convert import logs as convert
+from hai_scheduler.api.handlers import logs as handler
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.service.logs import download, lines
@@ -58,7 +58,7 @@ async def test_pages_are_made_beside_the_event_loop(
 
         return call
 
-    for module, name in ((lines, "line_of"), (convert, "page_out"), (download, "_plain")):
+    for module, name in ((lines, "line_of"), (handler, "page_out"), (download, "_plain")):
         monkeypatch.setattr(module, name, seen(getattr(module, name)))
     async with world.ask("GET", f"/tasks/train/{asked}") as response:
         assert response.status == 200

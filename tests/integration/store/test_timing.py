@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.store.engine import op_of
 from hai_scheduler.store.store import open_store
-from hai_scheduler.store.timing import op_of
 from kit.databases import sqlite_url
 
 

@@ -23,8 +23,7 @@ from hai_scheduler.service.logs.lines import Hits
 from hai_scheduler.service.shared.errors import Unavailable
 from hai_scheduler.service.shared.orders import ExperimentFaults, ExperimentOrder, RunLog, SearchOrder, WhatIfOrder
 from hai_scheduler.service.tasks.submission import Submission
-from hai_scheduler.store.reader import open_reader
-from hai_scheduler.store.store import open_store
+from hai_scheduler.store.store import open_reader, open_store
 from hai_scheduler.worker.pool import ProcessWorkers
 from integration.workers.kit import FACTS, children, endless, short
 from kit.builders import T0, a_task, at

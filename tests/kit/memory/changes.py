@@ -7,7 +7,7 @@ import heapq
 from collections.abc import AsyncIterator, Iterable
 from datetime import datetime
 
-from hai_scheduler.adapters.shared.waiting import wait_until_set
+from hai_scheduler.adapters.system.local_bus import wait_until_set
 from hai_scheduler.ports.clock import Clock
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hai_scheduler.api.routes import ROUTES
-from hai_scheduler.api.server.route import OPEN, RUN
-from hai_scheduler.api.server.table import RouteIndex
+from hai_scheduler.api.server.route import OPEN, RUN, RouteIndex
 from hai_scheduler.service.shared.caller import (
     SCOPE_ACTIVE_USERS,
     SCOPE_ADMIN,

@@ -16,7 +16,7 @@ from hai_scheduler.adapters.kubernetes.shared_logs import SharedLogs
 from hai_scheduler.app import kubernetes_config
 from hai_scheduler.app.config import ConfigError, HaiScheduler
 from hai_scheduler.app.kubernetes_config import KubernetesError, KubernetesSettings
-from hai_scheduler.app.kubernetes_start import open_kubernetes
+from hai_scheduler.app.opening import open_kubernetes
 from kit.memory.clock import VirtualClock
 
 GIVEN = {"namespace": "runs", "api_url": "http://hai.jupyter:8090/services/hai/api/v1/"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -16,14 +17,12 @@ TRANSLATED = {name: folder for name, folder in LANGUAGES.items() if name != "en"
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_studio_has_the_runbooks_of_today(language: str) -> None:
     """`make reference` writes them again."""
-    assert (runbooks.TARGET / f"{language}.ts").read_text(encoding="utf-8") == runbooks.text(LANGUAGES[language])
+    assert (runbooks.TARGET / f"{language}.json").read_text(encoding="utf-8") == runbooks.text(LANGUAGES[language])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_each_page_is_there_and_nothing_ends_a_text_too_early(language: str) -> None:
-    text = runbooks.text(LANGUAGES[language])
-    assert text.count("\n  Hai") == len(list(runbooks.PAGES.glob("Hai*.md")))
-    assert "${" not in text.replace("\\${", "")
+def test_each_page_is_there(language: str) -> None:
+    assert set(json.loads(runbooks.text(LANGUAGES[language]))) == {path.stem for path in runbooks.PAGES.glob("Hai*.md")}
 
 
 def test_runbooks_are_translated_as_the_interface_is() -> None:

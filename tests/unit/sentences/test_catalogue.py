@@ -6,7 +6,7 @@ import string
 
 import pytest
 
-from hai_scheduler.sentences.catalogue import ENGLISH, Language, in_language, languages, preferred
+from hai_scheduler.sentences.catalogue import ENGLISH, Language, languages, preferred
 
 OTHERS = [language for language in languages().values() if language is not ENGLISH and language.tag != "en"]
 
@@ -63,6 +63,6 @@ def test_each_language_says_the_same_with_the_same_values(language: Language) ->
 
 @pytest.mark.parametrize("tag", sorted(languages()))
 def test_no_text_is_empty_and_each_number_has_a_form(tag: str) -> None:
-    for key, text in in_language(tag).texts.items():
+    for key, text in languages()[tag].texts.items():
         assert text or key == "words.between", key
         assert isinstance(text, str) or "other" in text, key

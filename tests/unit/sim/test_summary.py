@@ -10,11 +10,10 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.sim.curves import curves_of
-from hai_scheduler.sim.intervals import Intervals
 from hai_scheduler.sim.records import PlanInterval, Records, RunRecord, TaskRecord
 from hai_scheduler.sim.simulate import SimulationOutcome
-from hai_scheduler.sim.summary import jain, percentile, slowdown, summarize
-from hai_scheduler.sim.timeline import write_timeline
+from hai_scheduler.sim.summary import Intervals, jain, percentile, slowdown, summarize
+from hai_scheduler.sim_cli.replay import write_timeline
 from kit.builders import T0, at
 from unit.sim.jobs_kit import a_job, a_setting, run
 

@@ -12,8 +12,7 @@ from sqlalchemy import Column, Integer, MetaData, String, Table, bindparam, dele
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hai_scheduler.store.engine import connect, parse
-from hai_scheduler.store.statements import SUMMED, Statements
-from hai_scheduler.store.summary import statement_of
+from hai_scheduler.store.statements import SUMMED, Statements, how_far
 from hai_scheduler.store.tables import SETTINGS
 from kit.databases import sqlite_url
 
@@ -103,7 +102,7 @@ async def test_what_a_summary_shows_counts_when_it_is_written(table: Fruit) -> N
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
 def test_all_tables_of_a_summary_are_known(dialect: str) -> None:
-    shown = set(re.findall(r"(?:FROM|JOIN) (hai_\w+)", str(statement_of(dialect))))
+    shown = set(re.findall(r"(?:FROM|JOIN) (hai_\w+)", str(how_far(dialect))))
     # Its two rows of settings are written with a table that counts, or known to who writes them.
     assert shown - {SETTINGS.name, "hai_tasks_id_seq"} == {table.name for table in SUMMED}
 

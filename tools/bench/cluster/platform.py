@@ -20,8 +20,8 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
-from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.world import RankLocations
 from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.store.store import open_store
 from kit.worlds import TOKENS, make_world

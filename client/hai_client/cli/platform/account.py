@@ -12,7 +12,7 @@ from hai_client import settings
 from hai_client.api import Client
 from hai_client.cli.platform.quota import by_level, limit
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.parser import Command, option
 from hai_client.errors import HaiError, Invalid, NotLoggedIn
 from hai_client.http import Transport
 from hai_client.hub import Hub
@@ -27,12 +27,11 @@ def _nothing(_parser: argparse.ArgumentParser) -> None:
     pass
 
 
-def _whoami(_args: argparse.Namespace, ctx: Context) -> int:
+def _whoami(_args: argparse.Namespace, ctx: Context) -> None:
     me = ctx.client.me()
     url = ctx.settings().url
-    if ctx.json:
-        ctx.out.json({"url": url, "me": me})
-        return 0
+    if ctx.answered({"url": url, "me": me}):
+        return
     kind = "" if me.kind == "user" else f" (a {me.kind})"
     ctx.out.line(f"{ctx.out.style(me.name, 'bold')}{kind} at {url}")
     ctx.out.line(f"  may      {rights(me)}")
@@ -40,7 +39,6 @@ def _whoami(_args: argparse.Namespace, ctx: Context) -> int:
     for at, row in enumerate(sorted(me.quota, key=by_level)):
         head = "quota" if at == 0 else ""
         ctx.out.line(f"  {head:<9}{row.priority} in {row.group}: {row.used:g} in use of {limit(row.limit)}")
-    return 0
 
 
 def rights(me: Me) -> str:
@@ -53,16 +51,13 @@ def rights(me: Me) -> str:
 
 
 def _configure_login(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("--user", metavar="NAME", help="who you are at the Hub (asked for)")
+    option(parser, "--user NAME", "who you are at the Hub (asked for)")
     ways = parser.add_mutually_exclusive_group()
-    ways.add_argument(
-        "--token-stdin", action="store_true", help="read a token of the Hub's token page from standard input"
-    )
-    ways.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+    option(ways, "--token-stdin", "read a token of the Hub's token page from standard input")
+    option(ways, "--password-stdin", "read the password from standard input")
 
 
-def _login(args: argparse.Namespace, ctx: Context) -> int:
+def _login(args: argparse.Namespace, ctx: Context) -> None:
     url = _address(ctx)
     if args.token_stdin:
         token = settings.check_token(sys.stdin.readline())
@@ -74,14 +69,13 @@ def _login(args: argparse.Namespace, ctx: Context) -> int:
         token, scopes = made.token, made.scopes
     root = _haienv_root(Settings(url, token))
     path = settings.save(Settings(url, token, user, haienv_root=root))
-    if ctx.json:
-        ctx.out.json({"url": url, "user": user, "file": str(path), "scopes": scopes})
-    else:
-        ctx.out.line(f"logged in at {url} as {user}; the token is in {path}, for you alone to read")
+    ctx.answer(
+        {"url": url, "user": user, "file": str(path), "scopes": scopes},
+        f"logged in at {url} as {user}; the token is in {path}, for you alone to read",
+    )
     for name in ("HAI_TOKEN", "JUPYTERHUB_API_TOKEN"):
         if os.environ.get(name) and (name == "HAI_TOKEN" or os.environ.get("HAI_URL")):
             ctx.out.note(f"{name} is set here and wins over this login; to use the login: unset {name}")
-    return 0
 
 
 def _haienv_root(found: Settings) -> str | None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from hai_client.cli.shared import parser as words
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Cell, Column
+from hai_client.cli.shared.output import Cell
+from hai_client.cli.shared.parser import leaf, option
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
 from hai_client.wire.reports import GroupBudget
@@ -19,42 +20,30 @@ _STYLES = {"near": "yellow", "over": "red"}
 _UNITS = {"node_hours": "node hours", "gpu_hours": "GPU hours"}
 
 
-def configure_rates(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the verbs of `hai admin rates`; `leaf` makes one."""
+def configure_rates(verbs: Any) -> None:
+    """Add the verbs of `hai admin rates`."""
     leaf(verbs, "list", "list what node hours and GPU hours cost", _rates)
     setting = leaf(verbs, "set", "write a rate, which holds from a day on", _set_rate)
-    setting.add_argument("currency", metavar="CURRENCY", help="currency of the rate: one word, such as EUR or credits")
-    setting.add_argument("--node-hour", type=_amount("node-hour"), metavar="AMOUNT", help="price of a node hour (0)")
-    setting.add_argument(
-        "--gpu-hour",
-        type=_amount("gpu-hour"),
-        metavar="AMOUNT",
-        help="price of a GPU hour, added to that of the node (0)",
-    )
+    option(setting, "currency CURRENCY", "currency of the rate: one word, such as EUR or credits")
+    option(setting, "--node-hour AMOUNT", "price of a node hour (0)", _amount("node-hour"))
+    option(setting, "--gpu-hour AMOUNT", "price of a GPU hour, added to that of the node (0)", _amount("gpu-hour"))
     deleting = leaf(verbs, "delete", "remove a rate", _delete_rate)
     for one in (setting, deleting):
-        one.add_argument(
-            "--from",
-            dest="since",
-            type=_day,
-            required=True,
-            metavar="DAY",
-            help="first day of the rate in UTC: 2026-11-01",
-        )
-        one.add_argument("-g", "--group", metavar="GROUP", help="node group of the rate (all)")
-        one.add_argument("--priority", type=words.level, metavar="LEVEL", help="priority of the rate (all)")
+        option(one, "--from DAY", "first day of the rate in UTC: 2026-11-01", _day, dest="since", required=True)
+        option(one, "-g, --group GROUP", "node group of the rate (all)")
+        option(one, "--priority LEVEL", "priority of the rate (all)", words.level)
 
 
-def configure_budgets(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the verbs of `hai admin budgets`; `leaf` makes one."""
+def configure_budgets(verbs: Any) -> None:
+    """Add the verbs of `hai admin budgets`."""
     leaf(verbs, "list", "list the budgets of user groups, and what is used of them", _budgets)
     setting = leaf(verbs, "set", "write the budget of a user group", _set_budget)
-    setting.add_argument("name", metavar="GROUP", help="the user group")
-    setting.add_argument("limit", metavar="LIMIT", type=_amount("limit"), help="how much the members may use together")
-    setting.add_argument("unit", metavar="UNIT", help="node-hours, gpu-hours, or the currency of rates, such as EUR")
-    setting.add_argument("--per", type=_window, required=True, metavar="LENGTH", help="days that count, until now: 30d")
+    option(setting, "name GROUP", "the user group")
+    option(setting, "limit LIMIT", "how much the members may use together", _amount("limit"))
+    option(setting, "unit UNIT", "node-hours, gpu-hours, or the currency of rates, such as EUR")
+    option(setting, "--per LENGTH", "days that count, until now: 30d", _window, required=True)
     deleting = leaf(verbs, "delete", "remove the budget of a user group", _delete_budget)
-    deleting.add_argument("name", metavar="GROUP", help="the user group")
+    option(deleting, "name GROUP", "the user group")
 
 
 def _amount(field: str) -> Callable[[str], str]:
@@ -79,16 +68,10 @@ def _window(text: str) -> int:
     return int(seconds // _DAY_S)
 
 
-def _rates(_args: argparse.Namespace, ctx: Context) -> int:
+def _rates(_args: argparse.Namespace, ctx: Context) -> None:
     rates = ctx.client.rates()
-    if ctx.json:
-        ctx.out.json({"items": rates})
-        return 0
-    if not rates:
-        ctx.out.line("no rates; `hai admin rates set EUR --gpu-hour 1.20 --from 2026-11-01` writes one")
-        return 0
-    columns = [Column("GROUP"), Column("PRIORITY"), Column("FROM")]
-    columns += [Column("NODE HOUR", right=True), Column("GPU HOUR", right=True), Column("CURRENCY")]
+    if ctx.listed(rates, "no rates; `hai admin rates set EUR --gpu-hour 1.20 --from 2026-11-01` writes one"):
+        return
     rows = [
         [
             rate.node_group or "all",
@@ -100,11 +83,10 @@ def _rates(_args: argparse.Namespace, ctx: Context) -> int:
         ]
         for rate in rates
     ]
-    ctx.out.table(columns, rows)
-    return 0
+    ctx.out.table("GROUP  PRIORITY  FROM  >NODE HOUR  >GPU HOUR  CURRENCY", rows)
 
 
-def _set_rate(args: argparse.Namespace, ctx: Context) -> int:
+def _set_rate(args: argparse.Namespace, ctx: Context) -> None:
     if args.node_hour is None and args.gpu_hour is None:
         raise Invalid("node-hour: give --node-hour AMOUNT, --gpu-hour AMOUNT or both; 0 is free")
     rate = ctx.client.set_rate(
@@ -117,36 +99,28 @@ def _set_rate(args: argparse.Namespace, ctx: Context) -> int:
     )
     if rate.warning is not None:
         ctx.out.note(rate.warning)
-    if ctx.json:
-        ctx.out.json(rate)
-        return 0
+    if ctx.answered(rate):
+        return
     place = f"of {rate.node_group}" if rate.node_group else "of all groups"
     level = f"at {rate.priority}" if rate.priority else "at all priorities"
     ctx.out.line(
         f"from {rate.valid_from} on, {place} {level}: {rate.per_node_hour} {rate.currency} a node hour, "
         f"{rate.per_gpu_hour} {rate.currency} a GPU hour"
     )
-    return 0
 
 
-def _delete_rate(args: argparse.Namespace, ctx: Context) -> int:
+def _delete_rate(args: argparse.Namespace, ctx: Context) -> None:
     ctx.client.delete_rate(args.since, node_group=args.group, priority=args.priority)
-    if ctx.json:
-        ctx.out.json({"deleted": {"node_group": args.group, "priority": args.priority, "valid_from": args.since}})
-    else:
-        ctx.out.line("the rate is removed; reports on the past are without it too")
-    return 0
+    ctx.answer(
+        {"deleted": {"node_group": args.group, "priority": args.priority, "valid_from": args.since}},
+        "the rate is removed; reports on the past are without it too",
+    )
 
 
-def _budgets(_args: argparse.Namespace, ctx: Context) -> int:
+def _budgets(_args: argparse.Namespace, ctx: Context) -> None:
     budgets = ctx.client.budgets()
-    if ctx.json:
-        ctx.out.json({"items": budgets})
-        return 0
-    if not budgets:
-        ctx.out.line("no budgets; `hai admin budgets set cv 500 gpu-hours --per 30d` writes one")
-        return 0
-    columns = [Column("GROUP"), Column("USED", right=True), Column("OF", right=True), Column("UNIT")]
+    if ctx.listed(budgets, "no budgets; `hai admin budgets set cv 500 gpu-hours --per 30d` writes one"):
+        return
     rows: list[list[Cell | str]] = [
         [
             Cell(budget.group, "bold"),
@@ -158,11 +132,10 @@ def _budgets(_args: argparse.Namespace, ctx: Context) -> int:
         ]
         for budget in budgets
     ]
-    ctx.out.table([*columns, Column("IN", right=True), Column("STANDING")], rows)
-    return 0
+    ctx.out.table("GROUP  >USED  >OF  UNIT  >IN  STANDING", rows)
 
 
-def _set_budget(args: argparse.Namespace, ctx: Context) -> int:
+def _set_budget(args: argparse.Namespace, ctx: Context) -> None:
     measure = args.unit.lower().replace("-", "_")
     currency = None if measure in _UNITS else args.unit
     budget = ctx.client.set_budget(
@@ -174,23 +147,16 @@ def _set_budget(args: argparse.Namespace, ctx: Context) -> int:
     )
     if budget.warning is not None:
         ctx.out.note(budget.warning)
-    if ctx.json:
-        ctx.out.json(budget)
-        return 0
-    ctx.out.line(
+    ctx.answer(
+        budget,
         f"members of {budget.group} may use {budget.limit} {_unit(budget)} together in {budget.window_days} days; "
-        "above that their tasks count as LOW"
+        "above that their tasks count as LOW",
     )
-    return 0
 
 
-def _delete_budget(args: argparse.Namespace, ctx: Context) -> int:
+def _delete_budget(args: argparse.Namespace, ctx: Context) -> None:
     ctx.client.delete_budget(args.name)
-    if ctx.json:
-        ctx.out.json({"deleted": {"group": args.name}})
-    else:
-        ctx.out.line(f"{args.name} has no budget any more")
-    return 0
+    ctx.answer({"deleted": {"group": args.name}}, f"{args.name} has no budget any more")
 
 
 def _unit(budget: GroupBudget) -> str:

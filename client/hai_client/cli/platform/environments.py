@@ -3,52 +3,60 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hai_client.cli.platform.mounts import subject
 from hai_client.cli.shared import parser as words
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Cell, Column, Output
+from hai_client.cli.shared.output import Cell, Output
+from hai_client.cli.shared.parser import leaf, option
 from hai_client.errors import Invalid
 from hai_client.wire.storage import Environment
 
 
-def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the verbs of `hai admin environments`; `leaf` makes one."""
+def configure_admin(verbs: Any) -> None:
+    """Add the verbs of `hai admin environments`."""
     leaf(verbs, "list", "list all images, with who may use them", _list)
     setting = leaf(verbs, "set", "write an image, all of it", _set)
-    add = setting.add_argument
-    add("name", metavar="NAME", help="name of the environment")
-    add("--for", dest="subjects", action="append", type=subject, default=[], metavar="SUBJECT",
-        help="who may use it: user:NAME, group:NAME or public; can be repeated")  # fmt: skip
-    add("--image", metavar="IMAGE", help="container image (the cluster's)")
-    add("--python", metavar="PATH", help="absolute path of its Python program (the one that is found)")
-    add("-e", "--env", dest="env", action="append", type=words.variable, default=[], metavar="NAME=VALUE",
-        help="set a variable; the value may hold {user} and {task}; can be repeated")  # fmt: skip
-    add("--glibc", metavar="VERSION", default="",
-        help="the glibc of the image, such as 2.31 (`ldd --version` in it): environments that need a newer one are"
-        " refused at submission")  # fmt: skip
-    add("--machine", metavar="NAME", default="", help="the architecture of the image, such as x86_64 (`uname -m`)")
-    add("--default", action="store_true", help="use it for tasks that choose no environment")
-    add("--description", default="", metavar="TEXT", help="a note for those who read the list")
+    option(setting, "name NAME", "name of the environment")
+    option(
+        setting,
+        "--for SUBJECT ...",
+        "who may use it: user:NAME, group:NAME or public; can be repeated",
+        subject,
+        dest="subjects",
+    )
+    option(setting, "--image IMAGE", "container image (the cluster's)")
+    option(setting, "--python PATH", "absolute path of its Python program (the one that is found)")
+    option(
+        setting,
+        "-e, --env NAME=VALUE ...",
+        "set a variable; the value may hold {user} and {task}; can be repeated",
+        words.variable,
+        dest="env",
+    )
+    option(
+        setting,
+        "--glibc VERSION",
+        "the glibc of the image, such as 2.31 (`ldd --version` in it): environments that need a newer one are"
+        " refused at submission",
+        default="",
+    )
+    option(setting, "--machine NAME", "the architecture of the image, such as x86_64 (`uname -m`)", default="")
+    option(setting, "--default", "use it for tasks that choose no environment")
+    option(setting, "--description TEXT", "a note for those who read the list", default="")
     removing = leaf(verbs, "remove", "remove an image; tasks that name it cannot start any more", _remove)
-    removing.add_argument("name", metavar="NAME", help="name of the environment")
+    option(removing, "name NAME", "name of the environment")
 
 
-def _list(_args: argparse.Namespace, ctx: Context) -> int:
+def _list(_args: argparse.Namespace, ctx: Context) -> None:
     found = ctx.client.environments(everybodys=True, kind="image")
-    if ctx.json:
-        ctx.out.json({"items": found})
-    elif not found:
-        ctx.out.line("no images; `hai admin environments set --help` shows how to write one")
-    else:
+    if not ctx.listed(found, "no images; `hai admin environments set --help` shows how to write one"):
         _table(ctx.out, found)
-    return 0
 
 
 def _table(out: Output, found: Sequence[Environment]) -> None:
-    columns = [Column("NAME"), Column("DEFAULT"), Column("IMAGE"), Column("PYTHON"), Column("VARIABLES"), Column("FOR")]
     rows = [
         [
             Cell(one.name, "bold"),
@@ -60,10 +68,10 @@ def _table(out: Output, found: Sequence[Environment]) -> None:
         ]
         for one in found
     ]
-    out.table(columns, rows)
+    out.table("NAME  DEFAULT  IMAGE  PYTHON  VARIABLES  FOR", rows)
 
 
-def _set(args: argparse.Namespace, ctx: Context) -> int:
+def _set(args: argparse.Namespace, ctx: Context) -> None:
     if not args.subjects:
         raise Invalid("for: say who may use it; write for example --for public or --for group:ml")
     one = ctx.client.set_environment(
@@ -77,14 +85,11 @@ def _set(args: argparse.Namespace, ctx: Context) -> int:
         machine=args.machine,
         glibc=args.glibc,
     )
-    for warning in one.warnings:
-        ctx.out.note(warning)
-    if ctx.json:
-        ctx.out.json(one)
-        return 0
+    ctx.out.note(*one.warnings)
+    if ctx.answered(one):
+        return
     what = "the default of" if one.default else "free for"
     ctx.out.line(f"{one.name}: {_about(one)}; {what} {', '.join(one.subjects)}, from the next start on")
-    return 0
 
 
 def _about(one: Environment) -> str:
@@ -99,10 +104,9 @@ def _about(one: Environment) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _remove(args: argparse.Namespace, ctx: Context) -> int:
+def _remove(args: argparse.Namespace, ctx: Context) -> None:
     ctx.client.delete_environment(args.name)
-    if ctx.json:
-        ctx.out.json({"deleted": args.name})
-    else:
-        ctx.out.line(f"image {args.name} is removed; what runs goes on, tasks that name it cannot start any more")
-    return 0
+    ctx.answer(
+        {"deleted": args.name},
+        f"image {args.name} is removed; what runs goes on, tasks that name it cannot start any more",
+    )

@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import Any
 
 from hai_client.cli.shared import parser as words
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Cell, Column
+from hai_client.cli.shared.output import Cell
+from hai_client.cli.shared.parser import leaf, option
 from hai_client.errors import Invalid
 from hai_client.wire.storage import ContainerConfig, MountRule
 
 
-def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the verbs of `hai admin mounts`; `leaf` makes one."""
+def configure_admin(verbs: Any) -> None:
+    """Add the verbs of `hai admin mounts`."""
     listing = leaf(verbs, "list", "list all rules, or what a user's development container gets of them", _list)
-    listing.add_argument("--for", dest="user", metavar="USER", help="the rules that apply to a container of this user")
-    listing.add_argument("-g", "--group", metavar="GROUP", help="with --for: the node group (default: jupyter)")
+    option(listing, "--for USER", "the rules that apply to a container of this user", dest="user")
+    option(listing, "-g, --group GROUP", "with --for: the node group (default: jupyter)")
     setting = leaf(verbs, "set", "write a rule, all of it", _set)
-    setting.add_argument("name", metavar="NAME", help="name of the rule")
-    setting.add_argument("subject", metavar="SUBJECT", type=subject, help="user:NAME, group:NAME or public")
-    setting.add_argument("path", metavar="PATH", help="path inside; may hold {user}, {task} and, for a group, {group}")
+    option(setting, "name NAME", "name of the rule")
+    option(setting, "subject SUBJECT", "user:NAME, group:NAME or public", subject)
+    option(setting, "path PATH", "path inside; may hold {user}, {task} and, for a group, {group}")
     what = setting.add_mutually_exclusive_group(required=True)
-    what.add_argument("--host-path", metavar="FOLDER", help="a folder of the node; may hold the same words")
-    what.add_argument("--claim", metavar="CLAIM[/FOLDER]", help="a persistent volume claim, or a folder in it")
-    what.add_argument("--remove", action="store_true", help="mount nothing there: takes away what weaker rules add")
-    setting.add_argument("--write", action="store_true", help="allow writing (default: read only)")
-    setting.add_argument(
-        "--priority",
-        type=_whole,
-        default=0,
-        metavar="N",
-        help="the higher wins among rules of users, of groups, or public (0)",
-    )
-    setting.add_argument("-g", "--group", metavar="GROUP", help="only on nodes of this group (all)")
-    setting.add_argument("--description", default="", metavar="TEXT", help="a note for those who read the list")
+    option(what, "--host-path FOLDER", "a folder of the node; may hold the same words")
+    option(what, "--claim CLAIM[/FOLDER]", "a persistent volume claim, or a folder in it")
+    option(what, "--remove", "mount nothing there: takes away what weaker rules add")
+    option(setting, "--write", "allow writing (default: read only)")
+    option(setting, "--priority N", "the higher wins among rules of users, of groups, or public (0)", _whole, default=0)
+    option(setting, "-g, --group GROUP", "only on nodes of this group (all)")
+    option(setting, "--description TEXT", "a note for those who read the list", default="")
     removing = leaf(verbs, "remove", "remove a rule", _remove)
-    removing.add_argument("name", metavar="NAME", help="name of the rule")
+    option(removing, "name NAME", "name of the rule")
 
 
 def subject(text: str) -> str:
@@ -62,14 +56,8 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
     if args.group is not None:
         raise Invalid(f"group: {args.group!r} says where a user's container runs; name the user with --for")
     rules = ctx.client.mounts()
-    if ctx.json:
-        ctx.out.json({"items": rules})
+    if ctx.listed(rules, "no rules; `hai admin mounts set --help` shows how to write one"):
         return 0
-    if not rules:
-        ctx.out.line("no rules; `hai admin mounts set --help` shows how to write one")
-        return 0
-    columns = [Column("NAME"), Column("SUBJECT"), Column("PATH"), Column("FROM"), Column("ACCESS")]
-    columns += [Column("PRIORITY", right=True), Column("GROUP"), Column("DESCRIPTION", optional=True)]
     rows: list[list[Cell | str]] = [
         [
             Cell(rule.name, "bold"),
@@ -83,7 +71,7 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
         ]
         for rule in rules
     ]
-    ctx.out.table(columns, rows)
+    ctx.out.table("NAME  SUBJECT  PATH  FROM  ACCESS  >PRIORITY  GROUP  DESCRIPTION?", rows)
     return 0
 
 
@@ -96,11 +84,9 @@ def _access(rule: MountRule) -> str:
 
 
 def _preview(ctx: Context, config: ContainerConfig) -> int:
-    if ctx.json:
-        ctx.out.json(config)
+    if ctx.answered(config):
         return 0
-    for warning in config.warnings:
-        ctx.out.note(warning)
+    ctx.out.note(*config.warnings)
     if not config.mounts:
         ctx.out.line(f"no rule mounts anything for {config.user} on {config.node_group} nodes")
     else:
@@ -113,13 +99,13 @@ def _preview(ctx: Context, config: ContainerConfig) -> int:
             ]
             for one in config.mounts
         ]
-        ctx.out.table([Column("PATH"), Column("FROM"), Column("ACCESS"), Column("RULE")], rows)
+        ctx.out.table("PATH  FROM  ACCESS  RULE", rows)
     for left in config.left_out:
         ctx.out.line(f"not used: rule {left.rule} at {left.mount_path}: {left.why}")
     return 0
 
 
-def _set(args: argparse.Namespace, ctx: Context) -> int:
+def _set(args: argparse.Namespace, ctx: Context) -> None:
     if args.remove and args.write:
         raise Invalid("write: a rule that removes gives no access; leave --write out")
     rule = ctx.client.set_mount(
@@ -134,25 +120,18 @@ def _set(args: argparse.Namespace, ctx: Context) -> int:
         node_group=args.group,
         description=args.description,
     )
-    for warning in rule.warnings:
-        ctx.out.note(warning)
-    if ctx.json:
-        ctx.out.json(rule)
-        return 0
+    ctx.out.note(*rule.warnings)
+    if ctx.answered(rule):
+        return
     where = "" if rule.node_group is None else f" on {rule.node_group} nodes"
     if rule.action == "remove":
         ctx.out.line(f"{rule.name}: {rule.subject} no longer sees what weaker rules mount at {rule.mount_path}{where}")
-        return 0
+        return
     does = "reads" if rule.read_only else "reads and writes"
     source = _source(rule.kind, rule.source)
     ctx.out.line(f"{rule.name}: {rule.subject} {does} {source} at {rule.mount_path}{where}, from the next start on")
-    return 0
 
 
-def _remove(args: argparse.Namespace, ctx: Context) -> int:
+def _remove(args: argparse.Namespace, ctx: Context) -> None:
     ctx.client.delete_mount(args.name)
-    if ctx.json:
-        ctx.out.json({"deleted": args.name})
-    else:
-        ctx.out.line(f"rule {args.name} is removed; what runs keeps its mounts")
-    return 0
+    ctx.answer({"deleted": args.name}, f"rule {args.name} is removed; what runs keeps its mounts")

@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime
 
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Cell, Column, Output, local, plural
+from hai_client.cli.shared.output import Cell, Output, local, plural
 from hai_client.wire.schema import DisplacedTask, MarkPreview, PreviewTask
 
 _MARKS = {"drain": "draining", "cordon": "cordoned"}
@@ -15,9 +15,7 @@ _MARKS = {"drain": "draining", "cordon": "cordoned"}
 def run(args: argparse.Namespace, ctx: Context) -> int:
     """Show what the mark of `args.verb` on `args.nodes` would do. Returns the exit status."""
     found = ctx.client.preview_mark(args.nodes, _MARKS[args.verb])
-    if ctx.json:
-        ctx.out.json(found)
-    else:
+    if not ctx.answered(found):
         show(ctx.out, found)
     return 0
 
@@ -25,15 +23,15 @@ def run(args: argparse.Namespace, ctx: Context) -> int:
 def show(out: Output, preview: MarkPreview) -> None:
     """Write a preview: its sentence, then its lists."""
     out.line(preview.sentence)
-    tasks = [Column("TASK", right=True), Column("NAME"), Column("USER"), Column("NODES", right=True)]
+    tasks = ">TASK  NAME  USER  >NODES"
     if preview.displaced:
         out.line("")
         rows = [[*_task(one), local(one.away_by) if one.away_by else "-", _goes_on(one)] for one in preview.displaced]
-        out.table([*tasks, Column("AWAY BY"), Column("GOES ON")], rows)
+        out.table(f"{tasks}  AWAY BY  GOES ON", rows)
     if preview.moved:
         out.line("\nThey make room:")
         out.table(
-            [*tasks, Column("AT"), Column("FOR TASK", right=True)],
+            f"{tasks}  AT  >FOR TASK",
             [[*_task(one), local(one.at), str(one.beneficiary)] for one in preview.moved],
         )
     if preview.staying:
@@ -42,7 +40,7 @@ def show(out: Output, preview: MarkPreview) -> None:
     if preview.later:
         out.line("\nThey start later:")
         out.table(
-            [*tasks, Column("WITHOUT"), Column("WITH IT")],
+            f"{tasks}  WITHOUT  WITH IT",
             [[*_task(one), local(one.without), _or_later(one.with_mark, preview)] for one in preview.later],
         )
     if preview.later_left_out:

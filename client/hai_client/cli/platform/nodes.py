@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Cell, Column, Output, clean, plural
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.output import Cell, Output, clean, plural
+from hai_client.cli.shared.parser import Command, option
 from hai_client.wire.schema import Node
 
 _STYLES = {
@@ -24,17 +24,13 @@ _STYLES = {
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-g", "--group", metavar="GROUP", help="only of this node group")
+    option(parser, "-g, --group GROUP", "only of this node group")
 
 
-def _nodes(args: argparse.Namespace, ctx: Context) -> int:
+def _nodes(args: argparse.Namespace, ctx: Context) -> None:
     found = [node for node in ctx.client.nodes() if args.group in (None, node.group)]
-    if ctx.json:
-        ctx.out.json({"items": found})
-        return 0
-    if not found:
-        ctx.out.line("no node" + (f" in group {args.group}" if args.group else ""))
-        return 0
+    if ctx.listed(found, "no node" + (f" in group {args.group}" if args.group else "")):
+        return
     table(ctx.out, found)
     states = [node.state for node in found]
     parts = [f"{states.count(state)} {state}" for state in _STYLES if state in states]
@@ -42,15 +38,12 @@ def _nodes(args: argparse.Namespace, ctx: Context) -> int:
     for node in found:
         if node.reason is not None:
             ctx.out.line(clean(f"{node.name}: {node.reason}"))
-    return 0
 
 
 def table(out: Output, nodes: Sequence[Node]) -> None:
     """Write nodes as a table."""
-    columns = [Column("NODE"), Column("STATE"), Column("GROUP"), Column("LEAF"), Column("ZONE")]
-    columns += [Column("GPUS", right=True), Column("FREE", right=True), Column("TASK", right=True), Column("USER")]
     out.table(
-        columns,
+        "NODE  STATE  GROUP  LEAF  ZONE  >GPUS  >FREE  >TASK  USER",
         [
             [
                 Cell(node.name, "bold"),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
 
 from hai_client.cli.shared import parser as words
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Cell, Column, local
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.output import Cell, local
+from hai_client.cli.shared.parser import Command, leaf, option, run_leaf
 from hai_client.durations import format_duration
 from hai_client.errors import Invalid
 from hai_client.wire.notifications import Notification, NotificationRules
@@ -34,57 +33,37 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(handler=_show)
     words.add_common(parser)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-
-    def verb(name: str, about: str, handler: Callable[[argparse.Namespace, Context], int]) -> argparse.ArgumentParser:
-        made = verbs.add_parser(name, help=about, description=about, allow_abbrev=False)
-        made.set_defaults(handler=handler)
-        words.add_common(made)
-        return made
-
-    verb("show", "show what you are told, and where", _show)
-    setting = verb("set", "change what you are told, and where", _set)
-    setting.add_argument(
-        "kinds",
-        metavar="KIND",
-        nargs="?",
-        type=_listed,
-        help="kinds of events, as `hai notify` shows them, with commas; or all",
+    leaf(verbs, "show", "show what you are told, and where", _show)
+    setting = leaf(verbs, "set", "change what you are told, and where", _set)
+    option(
+        setting, "kinds KIND", "kinds of events, as `hai notify` shows them, with commas; or all", _listed, nargs="?"
     )
-    setting.add_argument(
-        "channels",
-        metavar="CHANNEL",
+    option(
+        setting,
+        "channels CHANNEL",
+        "channels: lab, browser, mail, webhook, sink:NAME, with commas; or none",
+        _listed,
         nargs="?",
-        type=_listed,
-        help="channels: lab, browser, mail, webhook, sink:NAME, with commas; or none",
     )
     mail = setting.add_mutually_exclusive_group()
-    mail.add_argument("--mail", metavar="ADDRESS", help="the address that mail goes to")
-    mail.add_argument("--no-mail", action="store_true", help="remove the address for mail")
+    option(mail, "--mail ADDRESS", "the address that mail goes to")
+    option(mail, "--no-mail", "remove the address for mail")
     hook = setting.add_mutually_exclusive_group()
-    hook.add_argument("--webhook", metavar="URL", help="the address of your webhook, https://...")
-    hook.add_argument("--no-webhook", action="store_true", help="remove the webhook and its key")
-    setting.add_argument("--new-secret", action="store_true", help="make a new key for the webhook; it is shown once")
-    setting.add_argument(
-        "--waits-longer",
-        metavar="TIME",
-        type=words.duration("waits-longer", least_s=60),
-        help="how long a task waits before you are told, such as 30m",
+    option(hook, "--webhook URL", "the address of your webhook, https://...")
+    option(hook, "--no-webhook", "remove the webhook and its key")
+    option(setting, "--new-secret", "make a new key for the webhook; it is shown once")
+    option(
+        setting,
+        "--waits-longer TIME",
+        "how long a task waits before you are told, such as 30m",
+        words.duration("waits-longer", least_s=60),
     )
-    testing = verb("test", "send a test, and say what came of it", _test)
-    testing.add_argument(
-        "channels", metavar="CHANNEL", nargs="?", type=_listed, help="channels, with commas (all that you can use)"
-    )
-    listing = verb("list", "list what you were told in the last seven days", _list)
-    listing.add_argument("--unread", action="store_true", help="show unread notifications only")
-    listing.add_argument("--read", action="store_true", help="mark all as read")
-    listing.add_argument(
-        "-n", "--limit", metavar="N", type=words.count("limit"), default=20, help="show the newest N notifications (20)"
-    )
-
-
-def _notify(args: argparse.Namespace, ctx: Context) -> int:
-    handler: Callable[[argparse.Namespace, Context], int] = args.handler
-    return handler(args, ctx)
+    testing = leaf(verbs, "test", "send a test, and say what came of it", _test)
+    option(testing, "channels CHANNEL", "channels, with commas (all that you can use)", _listed, nargs="?")
+    listing = leaf(verbs, "list", "list what you were told in the last seven days", _list)
+    option(listing, "--unread", "show unread notifications only")
+    option(listing, "--read", "mark all as read")
+    option(listing, "-n, --limit N", "show the newest N notifications (20)", words.count("limit"), default=20)
 
 
 def _listed(text: str) -> list[str]:
@@ -92,19 +71,17 @@ def _listed(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _show(_args: argparse.Namespace, ctx: Context) -> int:
+def _show(_args: argparse.Namespace, ctx: Context) -> None:
     rules = ctx.client.notification_rules()
-    if ctx.json:
-        ctx.out.json(rules)
-        return 0
+    if ctx.answered(rules):
+        return
     _table(ctx, rules)
-    return 0
 
 
 def _table(ctx: Context, rules: NotificationRules) -> None:
     waits = format_duration(rules.waits_longer_s)
     ctx.out.table(
-        [Column("KIND"), Column("TOLD OVER"), Column("WHEN", optional=True)],
+        "KIND  TOLD OVER  WHEN?",
         [
             [rule.kind, ", ".join(rule.channels) or "-", _MEANINGS.get(rule.kind, "").format(waits)]
             for rule in rules.rules
@@ -124,7 +101,7 @@ def _table(ctx: Context, rules: NotificationRules) -> None:
             ctx.out.note(f"{channel.name}: a message was not delivered: {channel.error}{when}")
 
 
-def _set(args: argparse.Namespace, ctx: Context) -> int:
+def _set(args: argparse.Namespace, ctx: Context) -> None:
     if args.kinds is not None and args.channels is None:
         raise Invalid(
             f"channel: say where, for example `hai notify set {','.join(args.kinds)} lab,mail`; none is nowhere"
@@ -141,15 +118,13 @@ def _set(args: argparse.Namespace, ctx: Context) -> int:
         webhook=None if args.no_webhook else args.webhook or before.webhook,
         new_secret=args.new_secret,
     )
-    if ctx.json:
-        ctx.out.json(after)
-        return 0
+    if ctx.answered(after):
+        return
     _table(ctx, after)
     if after.webhook_secret:
         ctx.out.line()
         ctx.out.line(f"key of the webhook: {after.webhook_secret}")
         ctx.out.note("This key is shown once. Your receiver checks signatures with it (Standard Webhooks).")
-    return 0
 
 
 def _test(args: argparse.Namespace, ctx: Context) -> int:
@@ -162,9 +137,7 @@ def _test(args: argparse.Namespace, ctx: Context) -> int:
         time.sleep(LOOK_S)
         page = ctx.client.notifications(before=test.id + 1, limit=1)
         found = next((one for one in page.items if one.id == test.id), found)
-    if ctx.json:
-        ctx.out.json(found)
-    else:
+    if not ctx.answered(found):
         _told(ctx, found)
     return 0 if found.deliveries and all(one.state == "sent" for one in found.deliveries) else 1
 
@@ -182,7 +155,7 @@ def _told(ctx: Context, test: Notification) -> None:
             ctx.out.line(f"{name}: not sent yet" + (f": {one.error}; it is tried again" if one.error else ""))
 
 
-def _list(args: argparse.Namespace, ctx: Context) -> int:
+def _list(args: argparse.Namespace, ctx: Context) -> None:
     page = ctx.client.notifications(limit=min(200, args.limit), unread=args.unread)
     if ctx.json:
         ctx.out.json(page)
@@ -190,19 +163,18 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
         ctx.out.line("nothing" if args.unread else "nothing in the last seven days")
     else:
         ctx.out.table(
-            [Column("WHEN"), Column("KIND", optional=True), Column("TEXT", whole=True)],
+            "WHEN  KIND?  TEXT...",
             [[local(one.at), one.kind, Cell(one.text, None if one.read else "bold")] for one in page.items],
         )
     if args.read and page.items:
         ctx.client.mark_notifications_read(page.items[0].id)
-    return 0
 
 
 COMMANDS = {
     "notify": Command(
         "notify",
         _configure,
-        _notify,
+        run_leaf,
         about=(
             "Show what you are told of your tasks, and where: in JupyterLab, by the browser, by mail, by a webhook of\n"
             "yours, or over a sink that an admin has set up."

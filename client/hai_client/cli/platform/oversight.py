@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,29 +12,28 @@ from hai_client.backports import UTC
 from hai_client.cli.platform.days import read_days
 from hai_client.cli.shared import parser as words
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Cell, Column, Output, ago, local
+from hai_client.cli.shared.output import Cell, Output, ago, local
+from hai_client.cli.shared.parser import leaf, option
 from hai_client.wire.people import AuditEntry, PlatformHealth
 
 #: The most characters of one value in a table.
 _SHOWN = 40
 
 
-def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add `hai admin audit` and `hai admin health`; `leaf` makes one."""
+def configure_admin(verbs: Any) -> None:
+    """Add `hai admin audit` and `hai admin health`."""
     audit = leaf(verbs, "audit", "show who changed what, newest first", _audit)
-    audit.add_argument("--who", metavar="NAME", help="only changes by this user")
-    audit.add_argument("--action", metavar="WORD", help="an action such as quota.put, or a family such as quota")
-    audit.add_argument("--subject", metavar="WORD", help="a subject such as user:ann, or a kind such as node")
+    option(audit, "--who NAME", "only changes by this user")
+    option(audit, "--action WORD", "an action such as quota.put, or a family such as quota")
+    option(audit, "--subject WORD", "a subject such as user:ann, or a kind such as node")
     when = "a day, a month, today, yesterday, or how long ago: 7d"
-    audit.add_argument("--since", metavar="DAY", help=f"from then on: {when}")
-    audit.add_argument("--until", metavar="DAY", help="only changes until the end of this day or month")
-    audit.add_argument(
-        "-n", "--limit", type=words.count("limit"), default=50, metavar="N", help="show the newest N entries (50)"
-    )
+    option(audit, "--since DAY", f"from then on: {when}")
+    option(audit, "--until DAY", "only changes until the end of this day or month")
+    option(audit, "-n, --limit N", "show the newest N entries (50)", words.count("limit"), default=50)
     leaf(verbs, "health", "show how scheduler, database and cluster do, versions, and alarms in force", _health)
 
 
-def _audit(args: argparse.Namespace, ctx: Context) -> int:
+def _audit(args: argparse.Namespace, ctx: Context) -> None:
     now = datetime.now(UTC)
     entries = list(
         ctx.client.audit(
@@ -46,24 +45,19 @@ def _audit(args: argparse.Namespace, ctx: Context) -> int:
             limit=args.limit,
         )
     )
-    if ctx.json:
-        ctx.out.json({"items": entries})
-    elif not entries:
-        ctx.out.line("none: no admin has changed anything that matches")
-    else:
+    if not ctx.listed(entries, "none: no admin has changed anything that matches"):
         audit_table(ctx.out, entries)
-    return 0
 
 
 def audit_table(out: Output, entries: Sequence[AuditEntry]) -> None:
     """Write entries of the audit as a table."""
-    columns = [Column("TIME"), Column("WHO"), Column("ACTION"), Column("SUBJECT"), Column("CHANGE")]
     rows: list[list[Cell | str]] = [
         [local(one.at), Cell(one.actor, "bold"), one.action, one.subject, change_of(one.before, one.after)]
         for one in entries
     ]
     out.table(
-        [*columns, Column("FROM", optional=True)], [[*row, one.address or "-"] for row, one in zip(rows, entries)]
+        "TIME  WHO  ACTION  SUBJECT  CHANGE  FROM?",
+        [[*row, one.address or "-"] for row, one in zip(rows, entries)],
     )
 
 
@@ -81,17 +75,15 @@ def _short(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def _health(_args: argparse.Namespace, ctx: Context) -> int:
+def _health(_args: argparse.Namespace, ctx: Context) -> None:
     found = ctx.client.platform_health()
-    if ctx.json:
-        ctx.out.json(found)
-        return 0
+    if ctx.answered(found):
+        return
     for name, text in _parts(found):
         ctx.out.line(f"{name:<10} {text}")
     for alarm in found.alarms:
         ctx.out.line(f"{ctx.out.style(alarm.severity, 'bold')}: {alarm.summary}. {alarm.detail}")
         ctx.out.line(f"  {alarm.name}: docs/{alarm.runbook}")
-    return 0
 
 
 def _parts(found: PlatformHealth) -> list[tuple[str, str]]:

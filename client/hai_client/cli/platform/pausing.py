@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Cell, Column, plural
+from hai_client.cli.shared.output import Cell, plural
+from hai_client.cli.shared.parser import leaf, option
 from hai_client.errors import Invalid
 from hai_client.wire.schema import TaskSummary
 
@@ -16,32 +17,28 @@ from hai_client.wire.schema import TaskSummary
 _HOLD_NODES = "starting,running,suspending"
 
 
-def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the verbs of `hai admin`; `leaf` makes one."""
+def configure_admin(verbs: Any) -> None:
+    """Add the verbs of `hai admin`."""
     pausing = leaf(verbs, "pause", "tell every run to leave; start nothing until `hai admin resume`", _pause)
-    pausing.add_argument("--preview", action="store_true", help="say who would leave; do nothing")
-    pausing.add_argument("-y", "--yes", action="store_true", help="at a terminal too, do not ask")
+    option(pausing, "--preview", "say who would leave; do nothing")
+    option(pausing, "-y, --yes", "at a terminal too, do not ask")
     leaf(verbs, "resume", "end a pause", _resume)
 
 
-def _pause(args: argparse.Namespace, ctx: Context) -> int:
+def _pause(args: argparse.Namespace, ctx: Context) -> None:
     if args.preview or (not args.yes and sys.stdin.isatty()):
         found = tuple(ctx.client.tasks(user="*", state=_HOLD_NODES))
         if args.preview and ctx.json:
             ctx.out.json({"items": found})
-            return 0
+            return
         _show(ctx, found)
         if args.preview:
             ctx.out.line("Nothing was done: leave --preview out to do it.")
-            return 0
+            return
         if found and not _agreed(ctx):
             raise Invalid("pause: not confirmed, and nothing was done; `--yes` does not ask")
     cluster = ctx.client.pause()
-    if ctx.json:
-        ctx.out.json(cluster)
-    else:
-        ctx.out.line("paused: every run is told to leave, and nothing starts until `hai admin resume`")
-    return 0
+    ctx.answer(cluster, "paused: every run is told to leave, and nothing starts until `hai admin resume`")
 
 
 def _show(ctx: Context, tasks: Sequence[TaskSummary]) -> None:
@@ -50,8 +47,10 @@ def _show(ctx: Context, tasks: Sequence[TaskSummary]) -> None:
         return
     users = plural(len({task.user for task in tasks}), "user")
     ctx.out.line(f"{plural(len(tasks), 'task')} of {users} would be told to save and leave:")
-    columns = [Column("TASK", right=True), Column("NAME"), Column("USER"), Column("NODES", right=True)]
-    ctx.out.table(columns, [[str(one.id), Cell(one.name, "bold"), one.user, str(one.nodes)] for one in tasks])
+    ctx.out.table(
+        ">TASK  NAME  USER  >NODES",
+        [[str(one.id), Cell(one.name, "bold"), one.user, str(one.nodes)] for one in tasks],
+    )
     ctx.out.line("They go on, and others start, after `hai admin resume`.")
 
 
@@ -61,10 +60,6 @@ def _agreed(ctx: Context) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _resume(_args: argparse.Namespace, ctx: Context) -> int:
+def _resume(_args: argparse.Namespace, ctx: Context) -> None:
     cluster = ctx.client.unpause()
-    if ctx.json:
-        ctx.out.json(cluster)
-    else:
-        ctx.out.line("not paused: tasks start as their turns come")
-    return 0
+    ctx.answer(cluster, "not paused: tasks start as their turns come")

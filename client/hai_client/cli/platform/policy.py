@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hai_client.backports import without_prefix
 from hai_client.cli.platform import trial
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Cell, Column, ago
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.output import Cell, ago
+from hai_client.cli.shared.parser import Command, leaf, option
 from hai_client.errors import Invalid
 from hai_client.wire.policy import Policy, PolicyNumber, PolicyValue
 
@@ -20,21 +20,12 @@ _ENTRY = "weights."
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-g", "--group", metavar="GROUP", help="show the numbers of this node group")
-    parser.add_argument(
-        "verb",
-        metavar="try",
-        nargs="?",
-        choices=["try"],
-        help="try other numbers on the tasks of the last days (for admins)",
+    option(parser, "-g, --group GROUP", "show the numbers of this node group")
+    option(
+        parser, "verb try", "try other numbers on the tasks of the last days (for admins)", nargs="?", choices=["try"]
     )
-    parser.add_argument(
-        "changes",
-        metavar="NAME=VALUE",
-        nargs="*",
-        help="with `try`: numbers to try; nothing is changed",
-    )
-    parser.add_argument("--days", type=words_.count("days"), metavar="N", help="with `try`: days of tasks (3)")
+    option(parser, "changes NAME=VALUE", "with `try`: numbers to try; nothing is changed", nargs="*")
+    option(parser, "--days N", "with `try`: days of tasks (3)", words_.count("days"))
 
 
 def _policy(args: argparse.Namespace, ctx: Context) -> int:
@@ -45,12 +36,10 @@ def _policy(args: argparse.Namespace, ctx: Context) -> int:
     policy = ctx.client.policy()
     if args.group is not None:
         _check_group(policy, args.group)
-    if ctx.json:
-        ctx.out.json(policy)
+    if ctx.answered(policy):
         return 0
-    columns = [Column("NUMBER"), Column("GROUP"), Column("VALUE"), Column("FROM")]
     rows = [row for number in policy.numbers for row in _rows(number, args.group)]
-    ctx.out.table([*columns, Column("RULE", optional=True), Column("MEANING", whole=True)], rows)
+    ctx.out.table("NUMBER  GROUP  VALUE  FROM  RULE?  MEANING...", rows)
     _notes(policy, ctx)
     return 0
 
@@ -96,29 +85,26 @@ def _origin(value: PolicyValue) -> str:
 def _notes(policy: Policy, ctx: Context) -> None:
     if policy.trouble is not None:
         ctx.out.note(f"what admins have set is not used: {policy.trouble}")
-    for warning in policy.warnings:
-        ctx.out.note(warning)
+    ctx.out.note(*policy.warnings)
 
 
 # --- for admins
 
 
-def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the verbs of `hai admin policy`; `leaf` makes one."""
+def configure_admin(verbs: Any) -> None:
+    """Add the verbs of `hai admin policy`."""
     setting = leaf(verbs, "set", "change numbers", _set)
-    setting.add_argument(
-        "changes",
-        metavar="NAME=VALUE",
+    option(
+        setting,
+        "changes NAME=VALUE",
+        "a number of `hai policy`: slice=1h, strikes=4, weights=alice:2,bob:0.5, or weights.alice=2 for one user",
+        trial.assignment,
         nargs="+",
-        type=trial.assignment,
-        help="a number of `hai policy`: slice=1h, strikes=4, weights=alice:2,bob:0.5, or weights.alice=2 for one user",
     )
     unsetting = leaf(verbs, "unset", "take numbers back to the configuration, or to the default", _unset)
-    unsetting.add_argument(
-        "names", metavar="NAME", nargs="+", help="name of a number; weights.alice removes one user's weight"
-    )
+    option(unsetting, "names NAME", "name of a number; weights.alice removes one user's weight", nargs="+")
     for one in (setting, unsetting):
-        one.add_argument("-g", "--group", metavar="GROUP", help="for this node group; else for all of them")
+        option(one, "-g, --group GROUP", "for this node group; else for all of them")
 
 
 def _set(args: argparse.Namespace, ctx: Context) -> int:
@@ -165,8 +151,7 @@ def _change(
     args: argparse.Namespace, ctx: Context, values: dict[str, Any], unset: Sequence[str], version: str | None
 ) -> int:
     policy = ctx.client.set_policy(values, unset=unset, group=args.group, version=version or None)
-    if ctx.json:
-        ctx.out.json(policy)
+    if ctx.answered(policy):
         return 0
     place = "" if args.group is None else f" in group {args.group}"
     changed = {*values, *unset}

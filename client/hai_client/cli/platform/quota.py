@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from hai_client.cli.shared import parser as words
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Column, Output, local
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.output import Output, local
+from hai_client.cli.shared.parser import Command, leaf, option, run_leaf
 from hai_client.constants import PRIORITIES
 from hai_client.wire.schema import OwnQuota, Quota
 
@@ -19,39 +19,21 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     words.add_common(parser)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     help_ = "raise or lower your own quota, up to the ceiling that an admin has set"
-    setting = verbs.add_parser("set", help=help_, description=help_, allow_abbrev=False)
-    setting.set_defaults(handler=_set)
-    setting.add_argument("priority", metavar="LEVEL", type=words.level, help="the priority it is for")
-    setting.add_argument(
-        "limit", metavar="N", type=words.count("limit", least=0), help="nodes that you may hold at once"
-    )
-    setting.add_argument("-g", "--group", default="training", metavar="GROUP", help="node group (training)")
-    words.add_common(setting)
+    setting = leaf(verbs, "set", help_, _set)
+    option(setting, "priority LEVEL", "the priority it is for", words.level)
+    option(setting, "limit N", "nodes that you may hold at once", words.count("limit", least=0))
+    option(setting, "-g, --group GROUP", "node group (training)", default="training")
 
 
-def _quota(args: argparse.Namespace, ctx: Context) -> int:
-    handler: Callable[[argparse.Namespace, Context], int] = args.handler
-    return handler(args, ctx)
-
-
-def _set(args: argparse.Namespace, ctx: Context) -> int:
+def _set(args: argparse.Namespace, ctx: Context) -> None:
     row = ctx.client.set_own_quota(args.priority, args.limit, group=args.group)
-    if ctx.json:
-        ctx.out.json(row)
-    else:
-        ctx.out.line(f"you may hold {limit(row.limit)} nodes of {row.group} at {row.priority}, and hold {row.used:g}")
-    return 0
+    ctx.answer(row, f"you may hold {limit(row.limit)} nodes of {row.group} at {row.priority}, and hold {row.used:g}")
 
 
-def _show(_args: argparse.Namespace, ctx: Context) -> int:
+def _show(_args: argparse.Namespace, ctx: Context) -> None:
     own = ctx.client.me().quota
-    if ctx.json:
-        ctx.out.json({"items": own})
-    elif not own:
-        ctx.out.line("you have no quota; an admin gives it with `hai admin quota set user:NAME PRIORITY LIMIT`")
-    else:
+    if not ctx.listed(own, "you have no quota; an admin gives it with `hai admin quota set user:NAME PRIORITY LIMIT`"):
         own_table(ctx.out, own)
-    return 0
 
 
 def limit(value: int | None) -> str:
@@ -66,8 +48,6 @@ def by_level(row: OwnQuota | Quota) -> tuple[str, int]:
 
 def own_table(out: Output, own: Sequence[OwnQuota]) -> None:
     """Write a user's own quota as a table."""
-    columns = [Column("GROUP"), Column("PRIORITY"), Column("IN USE", right=True), Column("LIMIT", right=True)]
-    columns += [Column("CEILING", right=True), Column("UNTIL", optional=True), Column("DECIDED BY")]
     rows = [
         [
             row.group,
@@ -80,7 +60,7 @@ def own_table(out: Output, own: Sequence[OwnQuota]) -> None:
         ]
         for row in sorted(own, key=by_level)
     ]
-    out.table(columns, rows)
+    out.table("GROUP  PRIORITY  >IN USE  >LIMIT  >CEILING  UNTIL?  DECIDED BY", rows)
 
 
 def may_hold(user: str, groups: Sequence[str], rows: Sequence[Quota]) -> str:
@@ -128,7 +108,7 @@ COMMANDS = {
     "quota": Command(
         "quota",
         _configure,
-        _quota,
+        run_leaf,
         about=(
             "Show how many nodes you may hold at once at each priority, and hold. CEILING is up to what you may raise\n"
             "your limit yourself."

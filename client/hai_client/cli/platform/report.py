@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Union
+from typing import Any, Union
 
 from hai_client.backports import UTC, dataclass
 from hai_client.cli.platform.days import read_range
 from hai_client.cli.platform.sheets import csv_text
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Cell, Column
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.parser import Command, meant, option
 from hai_client.durations import format_duration
 from hai_client.errors import Invalid
-from hai_client.wire.reports import NodesReport, NodesRow, ReportRow, UsageReport
+from hai_client.wire.reports import NodesReport, UsageReport
 
 Number = Union[float, int, None]
 
@@ -30,13 +29,11 @@ class Figure:
     """A column of figures: its title in tables and in CSV, its value, and how a table shows it."""
 
     title: str
-    #: The title in CSV, with the unit.
-    name: str
-    of: Callable[[ReportRow], Number]
+    name: str  #: The title in CSV, with the unit.
+    of: Callable[[Any], Number]
     show: Callable[[float], str]
     optional: bool = False
-    #: Whether tables have it only if there is something of it.
-    rare: bool = False
+    rare: bool = False  #: Whether tables have it only if there is something of it.
 
 
 def _hours(hours: float) -> str:
@@ -58,8 +55,12 @@ def _count(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def _hour_figure(title: str, name: str, of: Callable[[ReportRow], float], *, optional: bool = False) -> Figure:
-    return Figure(title, f"{name}_hours", lambda row: of(row) / 3600, _hours, optional)
+def _hour_figure(title: str, name: str, of: Callable[[Any], float | None], *, optional: bool = False) -> Figure:
+    def hours(row: Any) -> Number:
+        seconds = of(row)
+        return None if seconds is None else seconds / 3600
+
+    return Figure(title, f"{name}_hours", hours, _hours, optional)
 
 
 _NODE_HOURS = _hour_figure("NODE HOURS", "node", lambda row: row.node_s)
@@ -105,6 +106,13 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
         Figure("FAILURE RATE", "failure_rate", lambda row: row.failure_rate, _percent),
         Figure("SHORT", "short_runs", lambda row: row.short_runs, _count),
     ),
+    "nodes": (
+        _hour_figure("NODE HOURS", "capacity_node", lambda row: row.capacity_s),
+        _hour_figure("DOWN", "down_node", lambda row: row.down_s),
+        _hour_figure("HELD", "held_node", lambda row: row.held_s),
+        Figure("OCCUPANCY", "occupancy", lambda row: row.occupancy, _percent),
+        Figure("USEFUL SHARE", "useful_share", lambda row: row.useful_share, _percent),
+    ),
 }
 
 #: What each report tells, for its help and for its first line.
@@ -118,39 +126,29 @@ ABOUT = {
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("what", metavar="WHAT", type=_what, help="; ".join(f"{name}: {text}" for name, text in ABOUT.items()))
-    add("--by", metavar="WHAT", type=_by, help=f"unit of the rows: {', '.join(BY)} (user; nodes: node-group)")
-    add(
-        "--from",
-        dest="since",
-        metavar="DAY",
-        help="first day: 2026-11-01, 2026-11, yesterday or 7d (this month)",
-    )
-    add("--to", dest="until", metavar="DAY", help="last day, included (until now)")
-    add("--user", metavar="NAME", help="only tasks of this user (for admins)")
-    add("--group", metavar="NAME", help="sums of this group of users: one of yours, or for admins any")
-    add("--csv", action="store_true", help="print CSV, for a spreadsheet")
+    option(parser, "what WHAT", "; ".join(f"{name}: {text}" for name, text in ABOUT.items()), _what)
+    option(parser, "--by WHAT", f"unit of the rows: {', '.join(BY)} (user; nodes: node-group)", _by)
+    option(parser, "--from DAY", "first day: 2026-11-01, 2026-11, yesterday or 7d (this month)", dest="since")
+    option(parser, "--to DAY", "last day, included (until now)", dest="until")
+    option(parser, "--user NAME", "only tasks of this user (for admins)")
+    option(parser, "--group NAME", "sums of this group of users: one of yours, or for admins any")
+    option(parser, "--csv", "print CSV, for a spreadsheet")
 
 
 def _what(text: str) -> str:
     if text in ABOUT:
         return text
-    near = difflib.get_close_matches(text, list(ABOUT), n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    raise Invalid(f"{text!r} is not a report; {hint}there are {', '.join(ABOUT)}")
+    raise Invalid(f"{text!r} is not a report; {meant(text, ABOUT)}there are {', '.join(ABOUT)}")
 
 
 def _by(text: str) -> str:
     word = text.replace("_", "-")
     if word in BY:
         return word
-    near = difflib.get_close_matches(word, BY, n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    raise Invalid(f"by: {text!r} is not known; {hint}it is one of {', '.join(BY)}")
+    raise Invalid(f"by: {text!r} is not known; {meant(word, BY)}it is one of {', '.join(BY)}")
 
 
-def _report(args: argparse.Namespace, ctx: Context) -> int:
+def _report(args: argparse.Namespace, ctx: Context) -> None:
     if args.csv and ctx.json:
         raise Invalid("csv: not together with --json; choose one of the two")
     since, until = read_range(args.since, args.until, datetime.now(UTC))
@@ -160,47 +158,48 @@ def _report(args: argparse.Namespace, ctx: Context) -> int:
             raise Invalid(f"by: {args.by!r} says nothing about nodes; it is one of {', '.join(NODES_BY)}")
         if args.user is not None or args.group is not None:
             raise Invalid("nodes: this report is about all users together; leave out --user and --group")
-        _show_nodes(args, ctx, ctx.client.nodes_report(by=by, since=since, until=until))
-        return 0
+        nodes = ctx.client.nodes_report(by=by, since=since, until=until)
+        _show(args, ctx, nodes, "nodes", ())
+        return
     if by is None and args.what == "waiting" and args.group is None:
         by = "priority"
-    _show(args, ctx, ctx.client.report(by=by, since=since, until=until, user=args.user, group=args.group))
-    return 0
+    report = ctx.client.report(by=by, since=since, until=until, user=args.user, group=args.group)
+    amounts = report.total.amounts if args.what == "usage" else {}
+    _show(args, ctx, report, f"{args.what} of {_scope(report.scope)}", sorted(amounts))
 
 
-def _show(args: argparse.Namespace, ctx: Context, report: UsageReport) -> None:
-    if ctx.json:
-        ctx.out.json(report)
+def _show(
+    args: argparse.Namespace, ctx: Context, report: UsageReport | NodesReport, what: str, currencies: Sequence[str]
+) -> None:
+    if ctx.answered(report):
         return
     figures = FIGURES[args.what]
-    currencies = sorted(report.total.amounts) if args.what == "usage" else []
+    all_rows = (*report.rows, report.total)
     if args.csv:
         titles = [report.by, *(figure.name for figure in figures), *currencies]
         lines = [
             [row.key, *(_plain(figure.of(row)) for figure in figures), *(_amount(row, name) for name in currencies)]
-            for row in (*report.rows, report.total)
+            for row in all_rows
         ]
         ctx.out.stdout.write(csv_text(titles, lines))
-        _notes(ctx, report.notes)
+        ctx.out.note(*report.notes)
         return
-    about = f"{args.what} of {_scope(report.scope)}, {_time(report.since, report.until)}"
+    about = f"{what}, {_time(report.since, report.until)}"
     if not report.rows:
-        ctx.out.line(f"{about}: nothing has run")
-        _notes(ctx, report.notes)
+        ctx.out.line(f"{about}: nothing {'is known' if what == 'nodes' else 'has run'}")
+        ctx.out.note(*report.notes)
         return
     ctx.out.line(about)
-    figures = tuple(
-        figure for figure in figures if not figure.rare or any(map(figure.of, (*report.rows, report.total)))
-    )
+    figures = tuple(figure for figure in figures if not figure.rare or any(map(figure.of, all_rows)))
     columns = [Column(_title(report.by))]
     columns += [Column(figure.title, right=True, optional=figure.optional) for figure in figures]
     columns += [Column(name, right=True) for name in currencies]
     rows = [_cells(row, figures, currencies, None) for row in report.rows]
     ctx.out.table(columns, [*rows, _cells(report.total, figures, currencies, "bold")])
-    _notes(ctx, report.notes)
+    ctx.out.note(*report.notes)
 
 
-def _cells(row: ReportRow, figures: Sequence[Figure], currencies: Sequence[str], style: str | None) -> list[Cell | str]:
+def _cells(row: Any, figures: Sequence[Figure], currencies: Sequence[str], style: str | None) -> list[Cell | str]:
     texts = [_shown(figure, figure.of(row)) for figure in figures]
     amounts = [f"{float(row.amounts[name]):,.2f}" if name in row.amounts else "-" for name in currencies]
     return [Cell(text, style) for text in (row.key, *texts, *amounts)]
@@ -210,47 +209,12 @@ def _shown(figure: Figure, value: Number) -> str:
     return "-" if value is None else figure.show(value)
 
 
-def _show_nodes(args: argparse.Namespace, ctx: Context, report: NodesReport) -> None:
-    if ctx.json:
-        ctx.out.json(report)
-        return
-    rows = (*report.rows, report.total)
-    if args.csv:
-        titles = [report.by, "capacity_node_hours", "down_node_hours", "held_node_hours", "occupancy", "useful_share"]
-        ctx.out.stdout.write(csv_text(titles, [[row.key, *map(_plain, _node_values(row))] for row in rows]))
-        _notes(ctx, report.notes)
-        return
-    about = f"nodes, {_time(report.since, report.until)}"
-    if not report.rows:
-        ctx.out.line(f"{about}: nothing is known")
-        _notes(ctx, report.notes)
-        return
-    ctx.out.line(about)
-    columns = [Column(_title(report.by))]
-    columns += [Column(name, right=True) for name in ("NODE HOURS", "DOWN", "HELD", "OCCUPANCY", "USEFUL SHARE")]
-    shown = []
-    for row in rows:
-        style = "bold" if row is report.total else None
-        capacity, down, held, occupancy, useful = _node_values(row)
-        hours = ["-" if value is None else _hours(value) for value in (capacity, down, held)]
-        shares = ["-" if value is None else _percent(value) for value in (occupancy, useful)]
-        shown.append([Cell(text, style) for text in (row.key, *hours, *shares)])
-    ctx.out.table(columns, shown)
-    _notes(ctx, report.notes)
-
-
-def _node_values(row: NodesRow) -> tuple[Number, ...]:
-    times = (row.capacity_s, row.down_s, row.held_s)
-    hours = [None if seconds is None else seconds / 3600 for seconds in times]
-    return (*hours, row.occupancy, row.useful_share)
-
-
 def _plain(value: Number) -> Number:
     """Return a figure as CSV has it, without digits that say nothing."""
     return None if value is None else round(value, 6)
 
 
-def _amount(row: ReportRow, currency: str) -> float | None:
+def _amount(row: Any, currency: str) -> float | None:
     return float(row.amounts[currency]) if currency in row.amounts else None
 
 
@@ -271,11 +235,6 @@ def _time(since: datetime, until: datetime) -> str:
         return f"{when:%Y-%m-%d}" if not (when.hour or when.minute) else f"{when:%Y-%m-%d %H:%M}"
 
     return f"{text(since)} to {text(until)} UTC"
-
-
-def _notes(ctx: Context, notes: Sequence[str]) -> None:
-    for note in notes:
-        ctx.out.note(note)
 
 
 COMMANDS = {

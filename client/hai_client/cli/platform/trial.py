@@ -35,9 +35,7 @@ def run(args: argparse.Namespace, ctx: Context) -> int:
             days=args.days,
             progress=lambda done: say(f"simulating, {done * 100:.0f} %"),
         )
-    if ctx.json:
-        ctx.out.json(found)
-    else:
+    if not ctx.answered(found):
         show(ctx.out, found)
     return 0
 

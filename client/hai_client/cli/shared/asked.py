@@ -16,18 +16,14 @@ from hai_client.errors import Invalid
 class TaskOption:
     """One of these fields; `kind` is `number`, `length`, `flag`, `text` or `word`."""
 
-    #: Its name in requests and answers.
-    name: str
+    name: str  #: Its name in requests and answers.
     kind: str
-    #: What it can be, for `word`.
-    words: tuple[str, ...]
+    words: tuple[str, ...]  #: What it can be, for `word`.
     least: float | None
     most: float | None
     default: Any
-    #: Its name for users, in their language.
-    label: Callable[[], str]
-    #: What its option says.
-    help: str
+    label: Callable[[], str]  #: Its name for users, in their language.
+    help: str  #: What its option says.
 
     @property
     def word(self) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hai_client.backports import dataclass
 from hai_client.cli.shared.locale import locale_tag
@@ -30,11 +31,7 @@ class Context:
     _told: bool = field(default=False, repr=False)
 
     def settings(self, *, need_token: bool = True) -> Settings:
-        """Return the address and the token.
-
-        Raises:
-            NotLoggedIn: There is no address, or no token for it.
-        """
+        """Return the address and the token. Raises NotLoggedIn: there is no address, or no token for it."""
         # Imported here: HTTP and TLS take most of the start, and help and local runs do not need them.
         from hai_client import settings
 
@@ -53,6 +50,23 @@ class Context:
             language = "" if self.json else locale_tag()
             self._client = Client.of(self.settings(), waiting=self.waiting, language=language)
         return self._client
+
+    def answered(self, value: Any) -> bool:
+        """Write a value as JSON if that is asked for, and return whether it is."""
+        if self.json:
+            self.out.json(value)
+        return self.json
+
+    def answer(self, value: Any, text: str) -> None:
+        """Write a value as JSON if that is asked for, else a line of text."""
+        if not self.answered(value):
+            self.out.line(text)
+
+    def listed(self, found: Sequence[Any], none: str) -> bool:
+        """Write a list as JSON if that is asked for, or a line if it is empty; return whether one of the two is so."""
+        if not self.answered({"items": found}) and not found:
+            self.out.line(none)
+        return self.json or not found
 
     def waiting(self, problem: Unavailable, waited_s: float) -> None:
         """Tell the user, once, that the platform is away and that the command waits for it."""

@@ -96,12 +96,21 @@ class Column:
     """A column of a table."""
 
     title: str
-    #: Whether the column is aligned right, as for numbers.
-    right: bool = False
-    #: Whether the column is left out on a narrow terminal, to keep room for the last one.
-    optional: bool = False
+    right: bool = False  #: Whether the column is aligned right, as for numbers.
+    optional: bool = False  #: Whether the column is left out on a narrow terminal, to keep room for the last one.
     #: Whether the last column goes on in further lines, in place of being shortened: for sentences that say why.
     whole: bool = False
+
+
+def titled(titles: str) -> list[Column]:
+    """Return columns by their titles, which have two spaces between them.
+
+    With `>` before its title a column is aligned right; with `?` after it, it is `optional`, and with `...` `whole`.
+    """
+    return [
+        Column(title.strip(">?."), right=title[0] == ">", optional=title[-1] == "?", whole=title[-1] == ".")
+        for title in titles.split("  ")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +128,9 @@ class Output:
     stdout: TextIO
     stderr: TextIO
     color: bool = False
-    #: Width of the terminal, columns; None: no limit.
-    width: int | None = None
-    #: Whether stderr is a terminal, so that messages on progress are useful.
-    watched: bool = False
-    #: Whether stdout is a terminal, which would obey control sequences in other users' texts.
-    terminal: bool = False
+    width: int | None = None  #: Width of the terminal, columns; None: no limit.
+    watched: bool = False  #: Whether stderr is a terminal, so that messages on progress are useful.
+    terminal: bool = False  #: Whether stdout is a terminal, which would obey control sequences in other users' texts.
 
     @classmethod
     def of_process(cls) -> Output:
@@ -172,17 +178,23 @@ class Output:
         """Take away what `state` has shown."""
         self.stdout.write("\r\x1b[K")
 
-    def note(self, text: str) -> None:
-        """Write a message to stderr."""
-        self.stderr.write(f"hai: {clean(text)}\n")
+    def note(self, *texts: str) -> None:
+        """Write messages to stderr, a line each."""
+        self.stderr.writelines(f"hai: {clean(text)}\n" for text in texts)
         self.stderr.flush()
 
     def json(self, value: Any, *, compact: bool = False) -> None:
         """Write a value, which may hold dataclasses and times, as JSON."""
         self.line(harmless_json(json.dumps(encode(value), ensure_ascii=False, indent=None if compact else 2)))
 
-    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell | str]]) -> None:
-        """Write a table. Its last column is shortened to fit the terminal, or goes on in further lines."""
+    def table(self, columns: Sequence[Column] | str, rows: Iterable[Sequence[Cell | str]]) -> None:
+        """Write a table. Its last column is shortened to fit the terminal, or goes on in further lines.
+
+        Args:
+            columns: The columns, or their titles as for `titled`.
+            rows: The cells of each row.
+        """
+        columns = titled(columns) if isinstance(columns, str) else columns
         cells = [
             [Cell(clean(cell.text), cell.style) if isinstance(cell, Cell) else Cell(clean(cell)) for cell in row]
             for row in rows

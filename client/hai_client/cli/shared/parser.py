@@ -6,8 +6,8 @@ import argparse
 import difflib
 import os
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any, Callable, NoReturn, Optional
 
 from hai_client import constants, names
 from hai_client.backports import dataclass, without_prefix
@@ -19,6 +19,9 @@ from hai_client.launching.provide import KINDS
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DASHES = ("--", "++")
 
+#: Runs a verb, and returns its exit status; None: it has succeeded.
+Handler = Callable[[argparse.Namespace, Context], Optional[int]]
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -26,12 +29,12 @@ class Command:
 
     name: str
     configure: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace, Context], int]
+    run: Handler
     about: str = ""
     examples: str = ""
     usage: str | None = None
     #: The verb reads its words itself; `configure` then only serves the help and completion.
-    raw: Callable[[Sequence[str], Context], int] | None = None
+    raw: Callable[[Sequence[str], Context], int | None] | None = None
 
 
 class Parser(argparse.ArgumentParser):
@@ -48,8 +51,7 @@ class Parser(argparse.ArgumentParser):
         text = without_prefix(message, "argument ")
         if unknown := re.match(r"unrecognized arguments: (\S+)", text):
             word = unknown[1]
-            near = difflib.get_close_matches(word, list(self._option_string_actions), n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
+            hint = meant(word, self._option_string_actions)
             what = "not an option of" if word.startswith("-") else "one word too many for"
             raise Invalid(f"{word}: {what} `{self.prog}`; {hint}{help_}")
         if missing := re.match(r"the following arguments are required: (.*)", text):
@@ -57,6 +59,12 @@ class Parser(argparse.ArgumentParser):
             choices = f"one of {', '.join(verbs)} is expected; " if verbs else ""
             raise Invalid(f"{missing[1].lower() if verbs else missing[1]}: missing; {choices}{help_}")
         raise Invalid(f"{text}; {help_}")
+
+
+def meant(word: str, known: Iterable[str], form: str = "{}") -> str:
+    """Return `did you mean ...? ` for a word that is nearly one of the known ones, which `form` shows; else nothing."""
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"did you mean {form.format(near[0])}? " if near else ""
 
 
 def build(command: Command) -> Parser:
@@ -80,6 +88,52 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     shown = parser.add_argument_group("everywhere")
     shown.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     shown.add_argument("--url", metavar="ADDRESS", default=argparse.SUPPRESS, help="the Hub's address")
+
+
+def leaf(verbs: Any, name: str, about: str, handler: Handler) -> argparse.ArgumentParser:
+    """Add a verb below another one, which `run_leaf` runs, and return its parser.
+
+    Args:
+        verbs: What `add_subparsers` has returned; argparse gives its kind no public name.
+        name: The verb.
+        about: What its help says.
+        handler: Runs it.
+    """
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=about, description=about, allow_abbrev=False)
+    parser.set_defaults(handler=handler)
+    add_common(parser)
+    return parser
+
+
+def run_leaf(args: argparse.Namespace, ctx: Context) -> int | None:
+    """Run the verb that `leaf` has added."""
+    handler: Handler = args.handler
+    return handler(args, ctx)
+
+
+def option(parser: Any, written: str, about: str, kind: Callable[[str], Any] | None = None, **more: Any) -> None:
+    """Add an option, or a word of the command line.
+
+    Args:
+        parser: The parser, or a group of it.
+        written: How it is written: `-n, --nodes N` is an option with a value, `--tag TAG ...` one that can be repeated,
+            `--hold` one without a value, and `nodes NODE` a word, after its name in the parsed options.
+        about: What its help says.
+        kind: Reads the value.
+        more: Further arguments of `add_argument`.
+    """
+    words = written.split()
+    flags = [word.rstrip(",") for word in words if word.startswith("-")] or words[:1]
+    value = [word for word in words[len(flags) :] if word != "..."]
+    if value:
+        more["metavar"] = value[0]
+    elif flags[0].startswith("-") and not {"action", "choices"} & set(more):
+        more["action"] = "store_true"
+    if words[-1] == "...":
+        more.update(action="append", default=[])
+    if kind is not None:
+        more["type"] = kind
+    parser.add_argument(*flags, help=about, **more)
 
 
 def split_last(words: Sequence[str]) -> tuple[list[str], str | None, list[str]]:

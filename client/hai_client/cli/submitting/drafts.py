@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hai_client import settings
+from hai_client.cli.shared.parser import option
 from hai_client.errors import Invalid
 from hai_client.pythons import VENV
 
@@ -36,11 +37,7 @@ _START = "import sys; sys.path[:] = [p for p in sys.path if p]; from haienv.cli 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the option."""
-    parser.add_argument(
-        "--no-freeze",
-        action="store_true",
-        help="use the environment's current generation, without your draft (the draft is frozen)",
-    )
+    option(parser, "--no-freeze", "use the environment's current generation, without your draft (the draft is frozen)")
 
 
 def settle(args: argparse.Namespace, ctx: Context, env: dict[str, str], environment: str | None) -> str | None:

@@ -6,6 +6,7 @@ import argparse
 
 from hai_client.backports import dataclass
 from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.parser import option
 from hai_client.errors import Invalid
 
 
@@ -18,33 +19,27 @@ class _Environment:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options; `read` gives what they say."""
-    parser.add_argument(
-        "-e",
+    option(
+        parser,
+        "-e NAME=VALUE ...",
+        "set a variable of the task; NAME alone takes your own value; can be repeated",
+        words_.variable,
         dest="env",
-        action="append",
-        type=words_.variable,
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a variable of the task; NAME alone takes your own value; can be repeated",
     )
-    parser.add_argument(
-        "--environment",
-        metavar="ENVIRONMENT",
-        help="an environment of haienv, such as vision, vision@3 or groups/cv/vision, whose packages of now the task"
+    option(
+        parser,
+        "--environment ENVIRONMENT",
+        "an environment of haienv, such as vision, vision@3 or groups/cv/vision, whose packages of now the task"
         " keeps over all its turns; or an image (your default); `hai environments` lists both",
     )
-    parser.add_argument(
-        "--env-latest",
-        action="store_true",
-        help="use the environment's newest generation at each start, instead of the current one",
-    )
-    parser.add_argument(
-        "--env",
+    option(parser, "--env-latest", "use the environment's newest generation at each start, instead of the current one")
+    option(
+        parser,
+        "--env NAME|NAME=VALUE",
+        "--env NAME is --environment NAME, --env NAME=VALUE is -e NAME=VALUE",
+        _either,
         dest="env",
         action="append",
-        type=_either,
-        metavar="NAME|NAME=VALUE",
-        help="--env NAME is --environment NAME, --env NAME=VALUE is -e NAME=VALUE",
     )
     # The original's name of `-e`.
     parser.add_argument("--environments", dest="env", action="append", type=words_.variable, help=argparse.SUPPRESS)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from hai_client.cli.shared import parser as words
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Cell, Column
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.parser import Command, leaf, option, run_leaf
 from hai_client.cli.tasks.follow import follow_to_end
 from hai_client.errors import Invalid
 from hai_client.wire.storage import Environment, HaienvFacts
@@ -22,69 +22,37 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     _add_list_options(parser)
     words.add_common(parser)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    listing = _leaf(verbs, "list", "list them (the default)", _list)
+    listing = leaf(verbs, "list", "list them (the default)", _list)
     _add_list_options(listing)
-    show = _leaf(verbs, "show", "what a name means, with its packages", _show)
-    show.add_argument("name", metavar="ENVIRONMENT", help="name, such as vision, groups/cv/vision@3 or images/torch")
-    build = _leaf(verbs, "build", "have the platform create or change an environment, as a task", _build)
-    add = build.add_argument
-    add("action", metavar="ACTION", choices=VERBS, help=f"one of {', '.join(VERBS)}")
-    add("name", metavar="ENVIRONMENT", help="groups/GROUP/NAME, base/NAME, or NAME: your own; @N to roll back")
-    add(
-        "requirements",
-        metavar="REQUIREMENT",
+    show = leaf(verbs, "show", "what a name means, with its packages", _show)
+    option(show, "name ENVIRONMENT", "name, such as vision, groups/cv/vision@3 or images/torch")
+    build = leaf(verbs, "build", "have the platform create or change an environment, as a task", _build)
+    option(build, "action ACTION", f"one of {', '.join(VERBS)}", choices=VERBS)
+    option(build, "name ENVIRONMENT", "groups/GROUP/NAME, base/NAME, or NAME: your own; @N to roll back")
+    option(
+        build,
+        "requirements REQUIREMENT",
+        "package with a version, such as timm==1.0.20; for uninstall, its name alone",
         nargs="*",
-        help="package with a version, such as timm==1.0.20; for uninstall, its name alone",
     )
-    add("--extend", metavar="BASE", help="create: begin with all packages of this environment, such as base/torch")
-    add("-p", "--python", metavar="VERSION", help="create: version of Python, such as 3.11")
-    add("--no-kernel", action="store_true", help="create: make no kernel for Jupyter")
-    add("--description", metavar="TEXT", default="", help="create: a note for those who read the list")
-    add(
-        "--group",
-        dest="groups",
-        metavar="GROUP",
-        action="append",
-        default=[],
-        help="share: with a group",
-    )
-    add("--user", dest="users", metavar="USER", action="append", default=[], help="share: with a user")
-    add("--everyone", action="store_true", help="share: with everybody")
-    add("-f", "--follow", action="store_true", help="show the log until it ends")
-
-
-def _leaf(
-    verbs: argparse._SubParsersAction[argparse.ArgumentParser],
-    name: str,
-    help_: str,
-    handler: Callable[[argparse.Namespace, Context], int],
-) -> argparse.ArgumentParser:
-    leaf: argparse.ArgumentParser = verbs.add_parser(name, help=help_, description=help_, allow_abbrev=False)
-    leaf.set_defaults(handler=handler)
-    words.add_common(leaf)
-    return leaf
+    option(build, "--extend BASE", "create: begin with all packages of this environment, such as base/torch")
+    option(build, "-p, --python VERSION", "create: version of Python, such as 3.11")
+    option(build, "--no-kernel", "create: make no kernel for Jupyter")
+    option(build, "--description TEXT", "create: a note for those who read the list", default="")
+    option(build, "--group GROUP ...", "share: with a group", dest="groups")
+    option(build, "--user USER ...", "share: with a user", dest="users")
+    option(build, "--everyone", "share: with everybody")
+    option(build, "-f, --follow", "show the log until it ends")
 
 
 def _add_list_options(parser: argparse.ArgumentParser) -> None:
     # Without a default, which would overwrite the option that was given before the verb.
-    parser.add_argument(
-        "-a",
-        "--all",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="show environments that you may not use, too (for admins)",
-    )
+    option(parser, "-a, --all", "show environments that you may not use, too (for admins)", default=argparse.SUPPRESS)
 
 
-def _environments(args: argparse.Namespace, ctx: Context) -> int:
-    handler: Callable[[argparse.Namespace, Context], int] = args.handler
-    return handler(args, ctx)
-
-
-def _list(args: argparse.Namespace, ctx: Context) -> int:
+def _list(args: argparse.Namespace, ctx: Context) -> None:
     found = ctx.client.environment_list(everybodys=getattr(args, "all", False))
-    for warning in found.warnings:
-        ctx.out.note(warning)
+    ctx.out.note(*found.warnings)
     if ctx.json:
         ctx.out.json(found)
     elif not found.items:
@@ -93,7 +61,6 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
         )
     else:
         ctx.out.table([Column(title) for title in _COLUMNS], [_row(one) for one in found.items])
-    return 0
 
 
 def _row(one: Environment) -> Sequence[Cell | str]:
@@ -119,11 +86,10 @@ def _quantity(size: float) -> str:
     return f"{size:.3g} TB"
 
 
-def _show(args: argparse.Namespace, ctx: Context) -> int:
+def _show(args: argparse.Namespace, ctx: Context) -> None:
     one = ctx.client.environment(args.name)
-    if ctx.json:
-        ctx.out.json(one)
-        return 0
+    if ctx.answered(one):
+        return
     facts = one.haienv
     if facts is None:
         names = " ".join(sorted(one.variables))
@@ -149,7 +115,6 @@ def _show(args: argparse.Namespace, ctx: Context) -> int:
             ctx.out.line(f"{label:<12} {text}")
     for name, version in one.packages.items():
         ctx.out.line(f"  {name} {version}")
-    return 0
 
 
 def _build(args: argparse.Namespace, ctx: Context) -> int:
@@ -169,8 +134,7 @@ def _build(args: argparse.Namespace, ctx: Context) -> int:
         users=args.users,
         everyone=args.everyone,
     )
-    for warning in task.warnings:
-        ctx.out.note(warning)
+    ctx.out.note(*task.warnings)
     if ctx.json and not args.follow:
         ctx.out.json(task)
         return 0
@@ -184,7 +148,7 @@ COMMANDS = {
     "environments": Command(
         "environments",
         _configure,
-        _environments,
+        run_leaf,
         about=(
             "List what your tasks and containers can run in: images, which admins set up, and environments of haienv\n"
             "(your own, your groups', base ones and those shared with you). DEFAULT is the image that you get when\n"

@@ -10,7 +10,7 @@ from typing import Any
 from hai_client import names
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.parser import Command, option
 from hai_client.cli.submitting import python_options, snapshot_options
 from hai_client.cli.submitting.submit import add_dry_run, folder, send
 from hai_client.errors import Invalid
@@ -19,22 +19,15 @@ from hai_client.wire.schema import TaskRequest
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("file", metavar="FILE", help="the experiment, as YAML (version 2)")
-    add(
-        "-n",
-        "--nodes",
-        type=words_.count("nodes"),
-        metavar="N",
-        help="number of nodes, in place of the file's node_count",
-    )
-    add("--gpus", type=words_.count("gpus"), metavar="K", help="GPUs on each node, in place of the file's gpus")
-    add("-g", "--group", metavar="GROUP", help="node group, in place of the file's group")
+    option(parser, "file FILE", "the experiment, as YAML (version 2)")
+    option(parser, "-n, --nodes N", "number of nodes, in place of the file's node_count", words_.count("nodes"))
+    option(parser, "--gpus K", "GPUs on each node, in place of the file's gpus", words_.count("gpus"))
+    option(parser, "-g, --group GROUP", "node group, in place of the file's group")
     words_.add_priority(parser, "-p", "--priority", help_="in place of the file's priority")
-    add("--name", type=names.check_name, metavar="NAME", help="name of the task, in place of the file's name")
+    option(parser, "--name NAME", "name of the task, in place of the file's name", names.check_name)
     python_options.add_options(parser)
     snapshot_options.add_options(parser)
-    add("-f", "--follow", action="store_true", help="show what it prints until it ends")
+    option(parser, "-f, --follow", "show what it prints until it ends")
     add_dry_run(parser)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.parser import Command, option
 from hai_client.cli.submitting import rehearse, scripts, submit
 from hai_client.errors import Invalid
 from hai_client.names import make_name
@@ -83,9 +83,7 @@ def _rehearse(name: str, command: Sequence[str], options: Sequence[str], here: s
     parser = words_.Parser(prog=f"hai {name} ... ++", allow_abbrev=False)
     rehearse.add_options(parser, "-ss", "--suspend-seconds", "--suspend_seconds")
     words_.add_common(parser)
-    parser.add_argument(
-        "-ls", "--life-state", "--life_state", dest="state", metavar="TEXT", help="the state that it had kept"
-    )
+    option(parser, "-ls, --life-state, --life_state TEXT", "the state that it had kept", dest="state")
     args = parser.parse_args(options)
     ctx.json = getattr(args, "json", ctx.json)
     return rehearse.rehearse(args, _here(name, command), here, ctx, state=args.state)
@@ -125,7 +123,7 @@ def _command(name: str) -> Command:
     return Command(
         name,
         submit.add_options,
-        submit._never,
+        submit.never,
         about=_ABOUT[name] + "\nThe last -- or ++ divides its own words from the options below.",
         examples=(
             "examples:\n"

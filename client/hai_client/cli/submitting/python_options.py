@@ -10,6 +10,7 @@ from pathlib import Path
 from hai_client import own_python
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean
+from hai_client.cli.shared.parser import option
 from hai_client.cli.tasks import view
 from hai_client.errors import Invalid
 from hai_client.pythons import VENV, programs
@@ -21,12 +22,12 @@ _REMEDY = "--no-venv for the platform's"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add both options; only one of them may be given."""
     either = parser.add_mutually_exclusive_group()
-    either.add_argument(
-        "--venv",
-        metavar="FOLDER",
-        help="run with the Python of this venv or conda environment (the activated one, unless --environment is given)",
+    option(
+        either,
+        "--venv FOLDER",
+        "run with the Python of this venv or conda environment (the activated one, unless --environment is given)",
     )
-    either.add_argument("--no-venv", action="store_true", help="run with the platform's Python, whatever is activated")
+    option(either, "--no-venv", "run with the platform's Python, whatever is activated")
 
 
 def variables(

@@ -17,7 +17,7 @@ from pathlib import Path
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Output
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.parser import Command, option
 from hai_client.cli.submitting import submit
 from hai_client.constants import PROFILES
 from hai_client.errors import HaiError, Invalid
@@ -50,36 +50,14 @@ def add_options(parser: argparse.ArgumentParser, *more_names: str) -> None:
         metavar="TIME",
         help="tell it to leave after so long (10s; with --when 0s)",
     )
-    add("--when", metavar="TEXT", help="count --after from when it has printed a line with this")
-    add("--profile", choices=PROFILES, default=PROFILES[0], help=f"how it is told to leave ({PROFILES[0]})")
-    add(
-        "--signal", type=_signal, metavar="NAME", help="send TERM, INT, USR1 or USR2; USR1@60: 60 s before the deadline"
-    )
-    add(
-        "--grace",
-        type=words_.duration("grace"),
-        default=_GRACE_S,
-        metavar="TIME",
-        help="time to save, once told (120s)",
-    )
-    add("--then", type=words_.duration("then"), metavar="TIME", help="time of the second run")
-    add(
-        "--watch",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="further file or folder that the command saves in; can be repeated",
-    )
-    add("--checkpoint-dir", metavar="DIR", help="HAI_CHECKPOINT_DIR (an empty folder, removed afterwards)")
-    add(
-        "-e",
-        "--env",
-        action="append",
-        type=words_.variable,
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a variable for the command",
-    )
+    option(parser, "--when TEXT", "count --after from when it has printed a line with this")
+    option(parser, "--profile", f"how it is told to leave ({PROFILES[0]})", choices=PROFILES, default=PROFILES[0])
+    option(parser, "--signal NAME", "send TERM, INT, USR1 or USR2; USR1@60: 60 s before the deadline", _signal)
+    option(parser, "--grace TIME", "time to save, once told (120s)", words_.duration("grace"), default=_GRACE_S)
+    option(parser, "--then TIME", "time of the second run", words_.duration("then"))
+    option(parser, "--watch PATH ...", "further file or folder that the command saves in; can be repeated")
+    option(parser, "--checkpoint-dir DIR", "HAI_CHECKPOINT_DIR (an empty folder, removed afterwards)")
+    option(parser, "-e, --env NAME=VALUE ...", "set a variable for the command", words_.variable)
 
 
 def _signal(text: str) -> tuple[str, float | None]:
@@ -169,9 +147,7 @@ def _rehearse(
         facts = Rehearsal(plan, lambda number, line: _show(shown, number, line), ctx.out.note).run()
     except BrokenRehearsal as error:
         raise Broken(str(error)) from None
-    if ctx.json:
-        ctx.out.json(report.as_data(facts))
-    else:
+    if not ctx.answered(report.as_data(facts)):
         told = list(report.lines(facts))
         width = max(len(label) for label, _ in told) + 2
         for label, sentence in told:
@@ -201,7 +177,7 @@ def runnable(command: Sequence[str], env: dict[str, str]) -> list[str]:
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
-    parser.add_argument("--cwd", metavar="DIR", help="folder to start in (this one)")
+    option(parser, "--cwd DIR", "folder to start in (this one)")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=argparse.SUPPRESS)
 
 
@@ -217,14 +193,10 @@ def _raw(words: Sequence[str], ctx: Context) -> int:
     return rehearse(args, command, submit.folder(args.cwd), ctx)
 
 
-def _never(_args: argparse.Namespace, _ctx: Context) -> int:
-    raise AssertionError("the words are read by `raw`")
-
-
 REHEARSE = Command(
     "rehearse",
     _configure,
-    _never,
+    submit.never,
     about=(
         "Run a command here, tell it to leave, and start it again, under the supervisor that the cluster uses. Then\n"
         "say whether it noticed, what it saved, what it went on from, and what would be lost. Nothing is submitted.\n"

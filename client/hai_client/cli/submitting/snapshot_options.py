@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean
+from hai_client.cli.shared.parser import option
 from hai_client.errors import Invalid
 from hai_client.snapshots.machine import machine_id
 from hai_client.wire.schema import SnapshotIn, TaskRequest
@@ -21,16 +22,14 @@ _INSIDE = ("JUPYTERHUB_USER", "JUPYTERHUB_SERVICE_PREFIX", "HAI_TASK_ID")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add both options; only one of them may be given."""
     either = parser.add_mutually_exclusive_group()
-    either.add_argument(
+    option(
+        either,
         "--snapshot",
-        action="store_true",
+        "store the folder as it is now, and start in that over all turns (if tasks do not see this folder)",
         default=None,
         dest="snapshot",
-        help="store the folder as it is now, and start in that over all turns (if tasks do not see this folder)",
     )
-    either.add_argument(
-        "--no-snapshot", action="store_false", dest="snapshot", help="start in the folder as it is at each turn"
-    )
+    option(either, "--no-snapshot", "start in the folder as it is at each turn", action="store_false", dest="snapshot")
 
 
 def with_snapshot(ctx: Context, request: TaskRequest, wanted: bool | None, *, quiet: bool = False) -> TaskRequest:
@@ -85,8 +84,7 @@ def _taken(ctx: Context, request: TaskRequest, rules: SnapshotRules, *, asked: b
         raise Invalid(
             f"{error.message}; or submit with --no-snapshot, if tasks see this folder", fields=error.fields
         ) from None
-    for note in taken.notes:
-        ctx.out.note(clean(note))
+    ctx.out.note(*taken.notes)
     if not quiet:
         ctx.out.line(f"snapshot {taken.digest[:12]}: {clean(told(taken))}")
     snapshot = SnapshotIn(digest=taken.digest, commit=taken.commit, dirty=taken.dirty)

@@ -16,7 +16,7 @@ from hai_client.cli.shared import asked
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean, local_times
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.parser import Command, option
 from hai_client.cli.submitting import drafts, env_options, python_options, scripts, snapshot_options
 from hai_client.cli.tasks import forecast
 from hai_client.cli.tasks.follow import follow_to_end
@@ -28,20 +28,19 @@ from hai_client.wire.schema import Task, TaskRequest
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a submission."""
-    add = parser.add_argument
-    add("-n", "--nodes", type=words_.count("nodes"), default=1, metavar="N", help="number of nodes (1)")
-    add("--gpus", type=words_.count("gpus"), metavar="K", help="GPUs on each node, shared with others (whole nodes)")
-    add(
-        "--ranks-per-node",
-        type=words_.ranks_per_node,
-        metavar="K|gpu",
-        help="run it K times on each node, or once for each GPU, with LOCAL_RANK and the like (once)",
+    option(parser, "-n, --nodes N", "number of nodes (1)", words_.count("nodes"), default=1)
+    option(parser, "--gpus K", "GPUs on each node, shared with others (whole nodes)", words_.count("gpus"))
+    option(
+        parser,
+        "--ranks-per-node K|gpu",
+        "run it K times on each node, or once for each GPU, with LOCAL_RANK and the like (once)",
+        words_.ranks_per_node,
     )
-    add(
-        "--provide",
-        type=words_.provided,
-        metavar="KINDS",
-        help="give each rank TF_CONFIG (tf), a hostfile in HAI_HOSTFILE (mpi), or both: tf,mpi",
+    option(
+        parser,
+        "--provide KINDS",
+        "give each rank TF_CONFIG (tf), a hostfile in HAI_HOSTFILE (mpi), or both: tf,mpi",
+        words_.provided,
     )
     words_.add_priority(
         parser,
@@ -50,66 +49,57 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="NORMAL",
         help_="a level, its number, or AUTO: the highest that has quota (NORMAL)",
     )
-    add("--name", type=names.check_name, metavar="NAME", help="name of the task (that of the script)")
-    add("-g", "--group", default="training", metavar="GROUP", help="node group (training)")
+    option(parser, "--name NAME", "name of the task (that of the script)", names.check_name)
+    option(parser, "-g, --group GROUP", "node group (training)", default="training")
     env_options.add_options(parser)
     python_options.add_options(parser)
     drafts.add_options(parser)
     snapshot_options.add_options(parser)
-    add(
-        "--profile",
-        choices=PROFILES,
-        default="auto",
-        help="how it is told to leave (auto: by what it does)",
+    option(parser, "--profile", "how it is told to leave (auto: by what it does)", choices=PROFILES, default="auto")
+    option(
+        parser,
+        "--signal NAME[@SECONDS]",
+        "signal of the notice: USR1, USR2, TERM or INT; USR1@60 sends it 60 seconds before the deadline",
+        _signal,
     )
-    add(
-        "--signal",
-        type=_signal,
-        metavar="NAME[@SECONDS]",
-        help="signal of the notice: USR1, USR2, TERM or INT; USR1@60 sends it 60 seconds before the deadline",
-    )
-    add("--grace", type=words_.duration("grace"), metavar="TIME", help="time to save, once told: 120s, 2m")
-    add(
-        "--time-limit",
-        type=words_.duration("time-limit", least_s=1),
-        metavar="TIME",
-        help="end the task when it has run for so long: 4h",
+    option(parser, "--grace TIME", "time to save, once told: 120s, 2m", words_.duration("grace"))
+    option(
+        parser,
+        "--time-limit TIME",
+        "end the task when it has run for so long: 4h",
+        words_.duration("time-limit", least_s=1),
     )
     asked.add_options(parser, ASKED_FIELDS)
-    add(
-        "--retry-backoff",
-        type=words_.duration("retry-backoff"),
+    option(
+        parser,
+        "--retry-backoff TIME",
+        "time before the first retry, such as 30s; each further one waits twice as long, a day at most (0)",
+        words_.duration("retry-backoff"),
         default=0.0,
-        metavar="TIME",
-        help="time before the first retry, such as 30s; each further one waits twice as long, a day at most (0)",
     )
-    add(
-        "--retry-exit-codes",
-        type=words_.statuses("retry-exit-codes"),
+    option(
+        parser,
+        "--retry-exit-codes CODES",
+        "retry only these exit statuses, with commas: 1,137 (any)",
+        words_.statuses("retry-exit-codes"),
         default=(),
-        metavar="CODES",
-        help="retry only these exit statuses, with commas: 1,137 (any)",
     )
-    add("--hold", action="store_true", help="do not start it until `hai resume`")
-    add(
-        "--tag", action="append", default=[], metavar="TAG", help="a tag, by which lists find the task; can be repeated"
+    option(parser, "--hold", "do not start it until `hai resume`")
+    option(parser, "--tag TAG ...", "a tag, by which lists find the task; can be repeated")
+    option(parser, "--checkpoint-dir DIR", "folder for checkpoints (one of its own)")
+    option(
+        parser,
+        "--watch PATH ...",
+        "a file or folder that it saves in besides: what changes there is a checkpoint; can be repeated",
     )
-    add("--checkpoint-dir", metavar="DIR", help="folder for checkpoints (one of its own)")
-    add(
-        "--watch",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="a file or folder that it saves in besides: what changes there is a checkpoint; can be repeated",
-    )
-    add("--cwd", metavar="DIR", help="folder to start in (this one)")
-    add("-f", "--follow", action="store_true", help="show what it prints until it ends")
+    option(parser, "--cwd DIR", "folder to start in (this one)")
+    option(parser, "-f, --follow", "show what it prints until it ends")
     add_dry_run(parser)
 
 
 def add_dry_run(parser: argparse.ArgumentParser) -> None:
     """Add the option `--dry-run`."""
-    parser.add_argument("--dry-run", action="store_true", help="submit nothing; check it, and say when it would start")
+    option(parser, "--dry-run", "submit nothing; check it, and say when it would start")
 
 
 def _signal(text: str) -> str:
@@ -207,8 +197,7 @@ def send(
         return code
     ctx.out.line(sentence(ctx, _settled(ctx, task)))
     python_options.tell(ctx, request.env, task.haienv)
-    for warning in task.warnings:
-        ctx.out.note(warning)
+    ctx.out.note(*task.warnings)
     if not follow:
         handle = clean(task.name)
         for verb, about in (("logs -f", "what it prints"), ("status", "where it stands, and why")):
@@ -246,9 +235,7 @@ def sentence(ctx: Context, task: Task) -> str:
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
-    parser.add_argument(
-        "--shell", metavar="LINE", help="a line for bash, in place of COMMAND: --shell 'echo $HAI_RANK'"
-    )
+    option(parser, "--shell LINE", "a line for bash, in place of COMMAND: --shell 'echo $HAI_RANK'")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=argparse.SUPPRESS)
 
 
@@ -290,14 +277,15 @@ def _split_first(words: Sequence[str]) -> tuple[list[str], bool, list[str]]:
     return list(words[:at]), True, list(words[at + 1 :])
 
 
-def _never(_args: argparse.Namespace, _ctx: Context) -> int:
+def never(_args: argparse.Namespace, _ctx: Context) -> int:
+    """Stand for `run` in a command that reads its words by `raw`."""
     raise AssertionError("the words are read by `raw`")
 
 
 SUBMIT = Command(
     "submit",
     _configure,
-    _never,
+    never,
     about="Submit a command as a task. It starts in this folder, on each of its nodes, when its turn comes.",
     examples=(
         "examples:\n"

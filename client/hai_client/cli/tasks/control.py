@@ -13,7 +13,7 @@ from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.complaints import complain
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import STATE_STYLES, clean, local_times
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.parser import Command, option
 from hai_client.cli.tasks import view
 from hai_client.cli.tasks.listing import none_like_that, states
 from hai_client.errors import Conflict, HaiError, Invalid, NotFound, QuotaExceeded
@@ -61,16 +61,10 @@ def _tell(ctx: Context, task: Task) -> None:
 
 def _many(parser: argparse.ArgumentParser) -> None:
     words_.add_tasks(parser, many=True)
-    add = parser.add_argument
-    add("--tag", metavar="TAG", help="in place of TASK: all of your unfinished tasks with this tag")
-    add("--text", metavar="TEXT", help="in place of TASK: those with this text in name or a tag")
-    add(
-        "--state",
-        type=states,
-        metavar="STATES",
-        help="in place of TASK: those in these states, with commas: queued,running",
-    )
-    add("--starred", action="store_true", help="in place of TASK: those that you have starred")
+    option(parser, "--tag TAG", "in place of TASK: all of your unfinished tasks with this tag")
+    option(parser, "--text TEXT", "in place of TASK: those with this text in name or a tag")
+    option(parser, "--state STATES", "in place of TASK: those in these states, with commas: queued,running", states)
+    option(parser, "--starred", "in place of TASK: those that you have starred")
 
 
 def _run(act: _Act, args: argparse.Namespace, ctx: Context) -> int:

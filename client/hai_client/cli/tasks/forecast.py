@@ -10,7 +10,7 @@ from hai_client.cli.language.words import duration, size, state_word
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Column, Output, local, local_times
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.parser import Command, option
 from hai_client.cli.tasks import view
 from hai_client.constants import EventKind
 from hai_client.errors import Invalid
@@ -22,20 +22,15 @@ _PAGE = 1000
 
 def _configure_decisions(parser: argparse.ArgumentParser) -> None:
     words_.add_tasks(parser)
-    parser.add_argument("-n", "--limit", type=words_.count("limit"), metavar="N", help="only the latest N")
+    option(parser, "-n, --limit N", "only the latest N", words_.count("limit"))
 
 
-def _decisions(args: argparse.Namespace, ctx: Context) -> int:
+def _decisions(args: argparse.Namespace, ctx: Context) -> None:
     found = list(_all(ctx, args.task))
     shown = found if args.limit is None else found[-args.limit :]
-    if ctx.json:
-        ctx.out.json({"items": shown})
-    elif not shown:
-        ctx.out.line(say("nothing was decided on it yet"))
-    else:
+    if not ctx.listed(shown, say("nothing was decided on it yet")):
         columns = [Column(heading("Time")), Column(heading("What")), Column(heading("Why"), whole=True)]
         ctx.out.table(columns, [[local(one.at), word(one), local_times(one.sentence, now=one.at)] for one in shown])
-    return 0
 
 
 def _all(ctx: Context, task: str) -> Iterator[Decision]:
@@ -60,9 +55,7 @@ def word(decision: Decision) -> str:
 
 def _configure_forecast(parser: argparse.ArgumentParser) -> None:
     words_.add_tasks(parser)
-    parser.add_argument(
-        "--horizon", type=words_.duration("horizon", least_s=1), metavar="TIME", help="how far ahead to look (7d)"
-    )
+    option(parser, "--horizon TIME", "how far ahead to look (7d)", words_.duration("horizon", least_s=1))
 
 
 def _forecast(args: argparse.Namespace, ctx: Context) -> int:
@@ -82,8 +75,7 @@ def dry_run(ctx: Context, request: TaskRequest, *, follow: bool) -> int:
 
 
 def _show(ctx: Context, name: str, found: Forecast) -> int:
-    if ctx.json:
-        ctx.out.json(found)
+    if ctx.answered(found):
         return 0
     _screen(ctx.out, name, found)
     return 0

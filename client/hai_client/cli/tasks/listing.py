@@ -14,7 +14,7 @@ from hai_client.cli.language.words import duration, gpus, state_word
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, local_times
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.parser import Command, option
 from hai_client.cli.tasks import view
 from hai_client.codec import encode
 from hai_client.errors import HaiError, Invalid
@@ -36,22 +36,21 @@ def states(text: str) -> str:
 
 
 def _configure_list(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("-a", "--all", action="store_true", help="show ended tasks, too")
-    add("--state", type=states, metavar="STATES", help="show tasks in these states, with commas: running,failed")
+    option(parser, "-a, --all", "show ended tasks, too")
+    option(parser, "--state STATES", "show tasks in these states, with commas: running,failed", states)
     whose = parser.add_mutually_exclusive_group()
-    whose.add_argument("--user", metavar="USER", help="show tasks of this user (for admins)")
-    whose.add_argument("--all-users", action="store_true", help="show tasks of all users (for admins)")
-    add("--name", metavar="NAME", help="show tasks with this text in the name")
-    add("--tag", metavar="TAG", help="show tasks with this tag (`hai tag`)")
-    add("--text", metavar="TEXT", help="show tasks with this text in name, user or a tag, or with this number")
-    add("--starred", action="store_true", help="only those that you have starred")
-    add("--sort", metavar="KEY", choices=_KEYS, help=f"in the order of {', '.join(_KEYS)} (default: id)")
-    add("--rising", action="store_true", help="sort from the smallest to the greatest")
-    add("-n", "--limit", type=words_.count("limit"), default=_LIMIT, metavar="N", help=f"at most N (default: {_LIMIT})")
+    option(whose, "--user USER", "show tasks of this user (for admins)")
+    option(whose, "--all-users", "show tasks of all users (for admins)")
+    option(parser, "--name NAME", "show tasks with this text in the name")
+    option(parser, "--tag TAG", "show tasks with this tag (`hai tag`)")
+    option(parser, "--text TEXT", "show tasks with this text in name, user or a tag, or with this number")
+    option(parser, "--starred", "only those that you have starred")
+    option(parser, "--sort KEY", f"in the order of {', '.join(_KEYS)} (default: id)", choices=_KEYS)
+    option(parser, "--rising", "sort from the smallest to the greatest")
+    option(parser, "-n, --limit N", f"at most N (default: {_LIMIT})", words_.count("limit"), default=_LIMIT)
 
 
-def _list(args: argparse.Namespace, ctx: Context) -> int:
+def _list(args: argparse.Namespace, ctx: Context) -> None:
     chosen = args.name is not None or args.tag is not None or args.text is not None or args.starred
     everything = args.all or chosen
     found = list(
@@ -68,9 +67,8 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
             told=None if ctx.json else ctx.out.note,
         )
     )
-    if ctx.json:
-        ctx.out.json({"items": found})
-        return 0
+    if ctx.answered({"items": found}):
+        return
     _note_standstill(ctx)
     others = args.all_users or args.user is not None
     if not found:
@@ -78,7 +76,7 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
             ctx.out.line(none_like_that(others=others) if args.state or chosen else _none(others=others))
         else:
             ctx.out.line(_none_unfinished(others=others))
-        return 0
+        return
     columns = [Column("ID", right=True), Column(heading("Name")), *([Column(heading("User"))] if others else [])]
     columns += [Column(heading("State")), Column(heading("Priority")), Column(heading("Nodes"), right=True)]
     columns += [Column(heading("Age"), right=True, optional=True), Column(heading("Ran"), right=True, optional=True)]
@@ -87,7 +85,6 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
     ctx.out.table(columns, [_row(task, others, now) for task in found])
     if len(found) == args.limit:
         ctx.out.note(say("shown are the latest %1; -n %2 shows more", args.limit, args.limit * 4))
-    return 0
 
 
 def none_like_that(*, others: bool) -> str:
@@ -134,22 +131,19 @@ def _one(parser: argparse.ArgumentParser) -> None:
     words_.add_tasks(parser)
 
 
-def _status(args: argparse.Namespace, ctx: Context) -> int:
+def _status(args: argparse.Namespace, ctx: Context) -> None:
     task = ctx.client.task(args.task)
-    if ctx.json:
-        ctx.out.json(task)
-        return 0
+    if ctx.answered(task):
+        return
     if task.state not in constants.ENDED_STATES:
         _note_standstill(ctx)
     view.screen(ctx.out, task)
-    return 0
 
 
-def _explain(args: argparse.Namespace, ctx: Context) -> int:
+def _explain(args: argparse.Namespace, ctx: Context) -> None:
     found = ctx.client.explain(args.task)
-    if ctx.json:
-        ctx.out.json(found)
-        return 0
+    if ctx.answered(found):
+        return
     if found.state not in constants.ENDED_STATES:
         _note_standstill(ctx)
     subject = say("task %1", found.task_id)
@@ -160,16 +154,11 @@ def _explain(args: argparse.Namespace, ctx: Context) -> int:
     if found.share is not None:
         view.facts(ctx.out, [(label_in("part of all", "Share"), found.share.sentence)])
     view.facts(ctx.out, ((label("What if"), local_times(change.sentence)) for change in found.what_if))
-    return 0
 
 
-def _describe(args: argparse.Namespace, ctx: Context) -> int:
+def _describe(args: argparse.Namespace, ctx: Context) -> None:
     request = request_of(ctx.client.task(args.task))
-    if ctx.json:
-        ctx.out.json(request)
-    else:
-        ctx.out.line("\n".join(view.yaml_lines(_said(request))))
-    return 0
+    ctx.answer(request, "\n".join(view.yaml_lines(_said(request))))
 
 
 def _said(request: TaskRequest) -> dict[str, Any]:

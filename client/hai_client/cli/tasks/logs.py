@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Column
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.parser import Command, option
 from hai_client.cli.tasks import failing
 from hai_client.cli.tasks.follow import how_it_stands, once_an_outage, say_why_silent, show
 from hai_client.constants import ENDED_STATES
@@ -20,15 +19,14 @@ ALL = "all"
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
     words_.add_tasks(parser)
-    add("-f", "--follow", action="store_true", help="go on as it prints, until it ends")
-    add("-r", "--rank", type=words_.rank_or_all, metavar="RANK|all", help="rank (0), or all ranks by time")
-    add("--run", type=words_.count("run"), metavar="N", help="only of this run; else all, as one story")
-    add("--tail", type=words_.count("tail"), metavar="N", help="only the last N lines")
-    add("-t", "--times", action="store_true", help="show the time of each line, in the zone of this machine")
-    add("--raw", action="store_true", help="print control sequences of the task, too, such as titles (colours alone)")
-    add("--search", metavar="TEXT", help="find a text in all ranks and runs")
+    option(parser, "-f, --follow", "go on as it prints, until it ends")
+    option(parser, "-r, --rank RANK|all", "rank (0), or all ranks by time", words_.rank_or_all)
+    option(parser, "--run N", "only of this run; else all, as one story", words_.count("run"))
+    option(parser, "--tail N", "only the last N lines", words_.count("tail"))
+    option(parser, "-t, --times", "show the time of each line, in the zone of this machine")
+    option(parser, "--raw", "print control sequences of the task, too, such as titles (colours alone)")
+    option(parser, "--search TEXT", "find a text in all ranks and runs")
 
 
 def _logs(args: argparse.Namespace, ctx: Context) -> int:
@@ -89,8 +87,7 @@ def _search(args: argparse.Namespace, ctx: Context) -> int:
     if args.follow or args.tail is not None or not args.search:
         raise Invalid("search: give a text, and neither --follow nor --tail; it looks through everything")
     hits = ctx.client.search_logs(args.task, args.search)
-    if ctx.json:
-        ctx.out.json(hits)
+    if ctx.answered(hits):
         return 0
     if not hits.complete:
         ctx.out.note("the log is so long that only a part of it was searched")
@@ -99,13 +96,12 @@ def _search(args: argparse.Namespace, ctx: Context) -> int:
         ctx.out.line(f"{args.search!r} is nowhere in the logs" if hits.complete else f"{args.search!r} was not found")
         return 0
     ctx.out.table(
-        [Column("RUN", right=True), Column("RANK", right=True), Column("HITS", right=True)],
+        ">RUN  >RANK  >HITS",
         [[str(count.run), str(count.rank), str(count.hits)] for count in hits.counts if count.hits],
     )
     ctx.out.line()
-    columns = [Column("RUN", right=True), Column("RANK", right=True), Column("LINE")]
     rows = [[str(line.run), "-" if line.rank is None else str(line.rank), line.text] for line in hits.lines]
-    ctx.out.table(columns, rows)
+    ctx.out.table(">RUN  >RANK  LINE", rows)
     if total > len(hits.lines):
         ctx.out.note(f"shown are the first {len(hits.lines)} of {total} lines")
     return 0

@@ -12,8 +12,8 @@ from pathlib import Path
 from hai_client.backports import UTC
 from hai_client.cli.shared import parser as words
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Cell, Column, Output, clean, local, plural
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.output import Cell, Column, Output, clean, local, plural, titled
+from hai_client.cli.shared.parser import Command, option
 from hai_client.cli.tasks.ranked import with_rank
 from hai_client.durations import parse_duration
 from hai_client.errors import Conflict, HaiError, Invalid
@@ -39,18 +39,17 @@ PERFETTO = "https://ui.perfetto.dev"
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("task", metavar="TASK", help="the id or name of a running task")
+    option(parser, "task TASK", "the id or name of a running task")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--seconds", metavar="TIME", help="the length of the trace, at most 60s (default: 5s)")
-    what.add_argument("--steps", type=words.count("steps"), metavar="N", help="the length in steps of the optimizer")
-    what.add_argument("--py", action="store_true", help="show the Python stacks of all processes instead of a trace")
-    what.add_argument("--list", action="store_true", help="list the recordings of the task")
-    what.add_argument("--show", type=words.count("show"), metavar="N", help="show recording N again")
-    what.add_argument("--delete", type=words.count("delete"), metavar="N", help="delete recording N")
-    add("--ranks", metavar="N,N", help="only these ranks (default: all, or 16 of a larger gang)")
-    add("--memory", action="store_true", help="record allocations of memory too")
-    add("-o", "--output", "--save", metavar="FOLDER", help="the folder for the traces (default: hai-profiles/TASK-N)")
+    option(what, "--seconds TIME", "the length of the trace, at most 60s (default: 5s)")
+    option(what, "--steps N", "the length in steps of the optimizer", words.count("steps"))
+    option(what, "--py", "show the Python stacks of all processes instead of a trace")
+    option(what, "--list", "list the recordings of the task")
+    option(what, "--show N", "show recording N again", words.count("show"))
+    option(what, "--delete N", "delete recording N", words.count("delete"))
+    option(parser, "--ranks N,N", "only these ranks (default: all, or 16 of a larger gang)")
+    option(parser, "--memory", "record allocations of memory too")
+    option(parser, "-o, --output, --save FOLDER", "the folder for the traces (default: hai-profiles/TASK-N)")
 
 
 def _run(args: argparse.Namespace, ctx: Context) -> int:
@@ -170,19 +169,14 @@ def _unwritable(args: argparse.Namespace, found: Recording, folder: Path, error:
 
 def _list(args: argparse.Namespace, ctx: Context) -> int:
     found = ctx.client.profiles(args.task)
-    if ctx.json:
-        ctx.out.json({"items": found})
+    if ctx.listed(found, f"{args.task} was not recorded yet: `hai profile {args.task}` does it"):
         return 0
-    if not found:
-        ctx.out.line(f"{args.task} was not recorded yet: `hai profile {args.task}` does it")
-        return 0
-    columns = [Column("N", right=True), Column("AT"), Column("RUN", right=True), Column("WHAT"), Column("STATE")]
     rows = []
     for one in found:
         length = f"{one.seconds:g} s" if one.steps is None else plural(one.steps, "step")
         what = "stacks" if one.kind == "stacks" else f"trace of {length}"
         rows.append([str(one.id), local(one.at), str(one.run), what, one.state, format_bytes(Decimal(one.size))])
-    ctx.out.table([*columns, Column("SIZE", right=True)], rows)
+    ctx.out.table(">N  AT  >RUN  WHAT  STATE  >SIZE", rows)
     return 0
 
 
@@ -223,7 +217,7 @@ def _summary(out: Output, found: Recording, summary: RecordingSummary) -> None:
         out.line(f"{span(summary.step_s)} of {who}, on {device}")
     out.line()
     out.table(
-        [Column("PHASE"), Column("TIME", right=True), Column("SHARE", right=True), Column("")],
+        [*titled("PHASE  >TIME  >SHARE"), Column("")],
         list(_phase_rows(summary.phases, summary.step_s)),
     )
     for name in ("data", "communication", "idle"):
@@ -231,7 +225,7 @@ def _summary(out: Output, found: Recording, summary: RecordingSummary) -> None:
             out.line(f"{name}: {_HINTS[name]}")
     out.line()
     out.table(
-        [Column("OPERATOR"), Column("CALLS", right=True), Column("TIME", right=True), Column("SHARE", right=True)],
+        "OPERATOR  >CALLS  >TIME  >SHARE",
         [[clean(one.name), str(one.calls), span(one.self_s), f"{one.share:.0%}"] for one in summary.operators[:SHOWN]],
     )
     slowest = summary.slowest

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.parser import Command, option
 from hai_client.cli.tasks import view
 from hai_client.errors import Invalid, NotFound
 from hai_client.snapshots.manifest import LINK, PROGRAM
@@ -17,20 +17,20 @@ from hai_client.snapshots.manifest import LINK, PROGRAM
 def _configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="what", metavar="VERB", required=True)
     made = verbs.add_parser("take", help="store a folder as it is now, and submit nothing")
-    made.add_argument("-g", "--group", default="training", metavar="GROUP", help="node group of the task (training)")
-    made.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="folder to store (this one)")
+    option(made, "-g, --group GROUP", "node group of the task (training)", default="training")
+    option(made, "folder FOLDER", "folder to store (this one)", nargs="?", default=".")
     show = verbs.add_parser("show", help="list the files of a task's snapshot")
-    show.add_argument("task", metavar="TASK", help="the id or name of the task")
+    option(show, "task TASK", "the id or name of the task")
     fetch = verbs.add_parser("pull", help="write a task's snapshot into a new folder")
-    fetch.add_argument("task", metavar="TASK", help="the id or name of the task")
-    fetch.add_argument("folder", metavar="FOLDER", help="folder to write to, new or empty")
+    option(fetch, "task TASK", "the id or name of the task")
+    option(fetch, "folder FOLDER", "folder to write to, new or empty")
 
 
-def _run(args: argparse.Namespace, ctx: Context) -> int:
-    return {"take": _take, "show": _show, "pull": _pull}[args.what](args, ctx)
+def _run(args: argparse.Namespace, ctx: Context) -> None:
+    {"take": _take, "show": _show, "pull": _pull}[args.what](args, ctx)
 
 
-def _take(args: argparse.Namespace, ctx: Context) -> int:
+def _take(args: argparse.Namespace, ctx: Context) -> None:
     from hai_client.snapshots.taking import Most, take, told
 
     rules = ctx.client.snapshot_rules(args.group)
@@ -42,14 +42,12 @@ def _take(args: argparse.Namespace, ctx: Context) -> int:
     if ctx.json:
         about = {"digest": taken.digest, "commit": taken.commit, "dirty": taken.dirty}
         ctx.out.json({**about, "files": taken.files, "size": taken.size, "told": said, "notes": list(taken.notes)})
-        return 0
-    for note in taken.notes:
-        ctx.out.note(clean(note))
+        return
+    ctx.out.note(*taken.notes)
     ctx.out.line(clean(said))
-    return 0
 
 
-def _show(args: argparse.Namespace, ctx: Context) -> int:
+def _show(args: argparse.Namespace, ctx: Context) -> None:
     from hai_client.snapshots.pulling import manifest_of
 
     task = ctx.client.task(args.task)
@@ -59,24 +57,22 @@ def _show(args: argparse.Namespace, ctx: Context) -> int:
     if ctx.json:
         files = [dict(zip(("path", "kind", "size", "content"), entry)) for entry in found.entries]
         ctx.out.json({"snapshot": task.snapshot, "cwd": task.cwd, "files": files})
-        return 0
+        return
     ctx.out.line(f"{clean(view.snapshot(task.snapshot))}, of {clean(task.cwd)}")
     for entry in found.entries:
         mark = " -> " + clean(entry.what) if entry.kind == LINK else "*" if entry.kind == PROGRAM else ""
         ctx.out.line(f"{entry.size:>12}  {clean(entry.path)}{mark}")
-    return 0
 
 
-def _pull(args: argparse.Namespace, ctx: Context) -> int:
+def _pull(args: argparse.Namespace, ctx: Context) -> None:
     from hai_client.snapshots.pulling import pull
 
     folder = Path(os.path.normpath(Path.cwd() / Path(args.folder).expanduser()))
     found = pull(ctx.client, str(ctx.client.task(args.task).id), folder)
-    if ctx.json:
-        ctx.out.json({"folder": str(folder), "digest": found.digest, "files": len(found.entries)})
-        return 0
-    ctx.out.line(f"{len(found.entries)} files of snapshot {found.digest[:12]} are in {folder}")
-    return 0
+    ctx.answer(
+        {"folder": str(folder), "digest": found.digest, "files": len(found.entries)},
+        f"{len(found.entries)} files of snapshot {found.digest[:12]} are in {folder}",
+    )
 
 
 COMMANDS = {

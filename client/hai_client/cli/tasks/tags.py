@@ -7,21 +7,19 @@ import argparse
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.parser import Command, option
 from hai_client.errors import Invalid
 from hai_client.wire.schema import Task
 
 
 def _configure_tag(parser: argparse.ArgumentParser) -> None:
     words_.add_tasks(parser)
-    parser.add_argument(
-        "tags", metavar="TAG", nargs="*", help="tags to add; without any, the tags of the task are shown"
-    )
-    parser.add_argument("--remove", metavar="TAG", action="append", default=[], help="a tag to take away; repeatable")
-    parser.add_argument("--clear", action="store_true", help="remove all tags first")
+    option(parser, "tags TAG", "tags to add; without any, the tags of the task are shown", nargs="*")
+    option(parser, "--remove TAG ...", "a tag to take away; repeatable")
+    option(parser, "--clear", "remove all tags first")
 
 
-def _tag(args: argparse.Namespace, ctx: Context) -> int:
+def _tag(args: argparse.Namespace, ctx: Context) -> None:
     both = sorted({*args.tags} & {*args.remove})
     if both:
         raise Invalid(f"remove: {both[0]!r} is to be added as well; do one of the two")
@@ -31,22 +29,18 @@ def _tag(args: argparse.Namespace, ctx: Context) -> int:
     if args.tags or args.remove or args.clear:
         task = ctx.client.set_tags(task.id, wanted)
     _show(ctx, task)
-    return 0
 
 
 def _configure_star(parser: argparse.ArgumentParser) -> None:
     words_.add_tasks(parser)
-    parser.add_argument("--remove", action="store_true", help="remove your star")
+    option(parser, "--remove", "remove your star")
 
 
-def _star(args: argparse.Namespace, ctx: Context) -> int:
+def _star(args: argparse.Namespace, ctx: Context) -> None:
     task = ctx.client.set_star(args.task, starred=not args.remove)
-    if ctx.json:
-        ctx.out.json(task)
-    else:
+    if not ctx.answered(task):
         does = "has your star" if task.starred else "has no star of yours"
         ctx.out.line(f"{ctx.out.style(clean(task.name), 'bold')} (task {task.id}) {does}")
-    return 0
 
 
 def _show(ctx: Context, task: Task) -> None:

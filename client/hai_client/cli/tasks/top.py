@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from hai_client.backports import UTC, dataclass
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Cell, Column, Output
-from hai_client.cli.shared.parser import Command
+from hai_client.cli.shared.output import Cell, Output
+from hai_client.cli.shared.parser import Command, option
 from hai_client.cli.tasks import top_cluster
 from hai_client.errors import Invalid
 from hai_client.wire.metrics import RankSeries, TaskSeries
@@ -32,8 +32,7 @@ RECENT_S = 300
 class RankUse:
     """What one rank, or all ranks of a task together, used at the newest point."""
 
-    #: The mean of each metric.
-    values: dict[str, float]
+    values: dict[str, float]  #: The mean of each metric.
 
     def of_gpus(self, name: str) -> list[float]:
         """Return a metric of each GPU."""
@@ -41,32 +40,26 @@ class RankUse:
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("task", nargs="?", metavar="TASK", help="show the ranks of this task (default: the whole cluster)")
-    add("--mine", action="store_true", help="only your own tasks")
-    add(
+    option(parser, "task TASK", "show the ranks of this task (default: the whole cluster)", nargs="?")
+    option(parser, "--mine", "only your own tasks")
+    option(
+        parser,
         "--sort",
+        "column to sort by, greatest first (default: yours first, then by nodes)",
         choices=sorted(top_cluster.ORDERS),
-        help="column to sort by, greatest first (default: yours first, then by nodes)",
     )
-    add(
-        "-n",
-        "--limit",
-        type=words_.count("limit"),
-        metavar="N",
-        help="at most N tasks (default: what the screen holds)",
-    )
-    add("--once", action="store_true", help="print one table and end, as to a file or a pipe")
+    option(parser, "-n, --limit N", "at most N tasks (default: what the screen holds)", words_.count("limit"))
+    option(parser, "--once", "print one table and end, as to a file or a pipe")
 
 
-def _top(args: argparse.Namespace, ctx: Context) -> int:
+def _top(args: argparse.Namespace, ctx: Context) -> None:
     if args.task:
         for name in ("mine", "sort", "limit"):
             if getattr(args, name):
                 raise Invalid(f"{name}: is for the whole cluster; leave it out, or TASK")
     if ctx.json:
         ctx.out.json(_series_of(ctx, args.task) if args.task else top_cluster.answer(ctx.client, mine=args.mine))
-        return 0
+        return
     live = ctx.out.terminal and not args.once
     try:
         while True:
@@ -75,12 +68,12 @@ def _top(args: argparse.Namespace, ctx: Context) -> int:
             ctx.out.stdout.write(("\x1b[H\x1b[2J" if live else "") + screen)
             ctx.out.stdout.flush()
             if not live:
-                return 0
+                return
             time.sleep(EVERY_S)
     except KeyboardInterrupt:
         if live:
             # That is how one leaves it.
-            return 0
+            return
         raise
 
 
@@ -113,7 +106,7 @@ def _of_ranks(ctx: Context, out: Output, name: str) -> None:
         return
     nodes = {rank.rank: rank.node for rank in series.runs[-1].ranks}
     rows = [[str(rank), Cell(nodes[rank], "bold"), *_cells([usage])] for rank, usage in found.items()]
-    out.table([Column("RANK", right=True), Column("NODE"), *_COLUMNS], rows)
+    out.table(f">RANK  NODE  {_COLUMNS}", rows)
     _by_gpu(out, found)
 
 
@@ -151,15 +144,7 @@ def _last(rank: RankSeries) -> dict[str, float]:
     return {name: mean for name, means in rank.mean.items() if (mean := means[-1]) is not None}
 
 
-_COLUMNS = (
-    Column("CORES", right=True),
-    Column("MEMORY", right=True),
-    Column("DISK R/W", right=True, optional=True),
-    Column("NET IN/OUT", right=True, optional=True),
-    Column("GPU", right=True),
-    Column("GPU MEMORY", right=True),
-    Column("WATTS", right=True),
-)
+_COLUMNS = ">CORES  >MEMORY  >DISK R/W?  >NET IN/OUT?  >GPU  >GPU MEMORY  >WATTS"
 
 
 def _cells(usages: Sequence[RankUse]) -> list[Cell | str]:

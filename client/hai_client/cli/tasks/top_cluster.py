@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from hai_client.backports import UTC
-from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, Output, plural
+from hai_client.cli.shared.output import STATE_STYLES, Cell, Output, plural
 from hai_client.cli.tasks.view import progress
 from hai_client.durations import format_duration
 from hai_client.quantity import format_bytes
@@ -102,20 +102,7 @@ def _facts(group: GroupOverview) -> Iterator[str]:
     yield f"{waiting} waiting" + (f" for {plural(wanted, 'node')}" if waiting else "")
 
 
-_COLUMNS = (
-    Column("ID", right=True),
-    Column("USER"),
-    Column("NAME"),
-    Column("PRIORITY", optional=True),
-    Column("NODES", right=True),
-    Column("CORES", right=True),
-    Column("MEMORY", right=True),
-    Column("GPU", right=True),
-    Column("GPU MEMORY", right=True, optional=True),
-    Column("WATTS", right=True, optional=True),
-    Column("TURN", right=True),
-    Column("NOW"),
-)
+_COLUMNS = ">ID  USER  NAME  PRIORITY?  >NODES  >CORES  >MEMORY  >GPU  >GPU MEMORY?  >WATTS?  >TURN  NOW"
 
 
 def _row(task: HolderUse) -> list[Cell | str]:

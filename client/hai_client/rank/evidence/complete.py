@@ -55,9 +55,7 @@ def quiet_needed(facts: Facts) -> float:
         return INDEX_S
     # Where there is an index, the saves before tell less than it does.
     over = facts.as_before if facts.indexed is None else facts.indexed
-    if over and facts.everything and not facts.draft:
-        return SHORT_S
-    return QUIET_S
+    return SHORT_S if over and facts.everything and not facts.draft else QUIET_S
 
 
 class _Save:

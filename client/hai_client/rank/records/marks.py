@@ -23,6 +23,4 @@ def unlike_ours(line: bytes) -> bytes:
     if MARK not in line:
         return line
     seen = _UNSEEN.sub(b"", line)
-    if seen == line and not _BLANK.sub(b"", line).startswith(MARK):
-        return line
-    return b"\\" + seen
+    return line if seen == line and not _BLANK.sub(b"", line).startswith(MARK) else b"\\" + seen

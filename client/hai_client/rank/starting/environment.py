@@ -25,20 +25,6 @@ class Run:
     `ranks_per_node` is how often the command runs on each node; None: once, and the variables count nodes.
     """
 
-    __slots__ = (
-        "addresses",
-        "api_url",
-        "cwd",
-        "group",
-        "master_port",
-        "nodes",
-        "profile",
-        "ranks_per_node",
-        "run_id",
-        "task_id",
-        "user",
-    )
-
     def __init__(
         self,
         *,
@@ -79,8 +65,6 @@ class Run:
 
 class RankContext:
     """The facts of one rank: its number, node and GPUs, its folder for notices and reports, its token's file."""
-
-    __slots__ = ("gpus", "node", "rank", "runtime_dir", "token_file")
 
     def __init__(self, *, rank: int, node: str, gpus: int, runtime_dir: str, token_file: str) -> None:
         self.rank = rank

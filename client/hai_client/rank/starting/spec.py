@@ -24,31 +24,6 @@ class BadSpec(ValueError):
 class Spec:
     """One rank: what to start, where, and how to treat it. Lengths of time are seconds, sizes are bytes."""
 
-    __slots__ = (
-        "account",
-        "address_file",
-        "api_url",
-        "checkpoint",
-        "command",
-        "cwd",
-        "env",
-        "folder",
-        "log_dir",
-        "log_max_bytes",
-        "log_mode",
-        "log_parts",
-        "patience_s",
-        "profile",
-        "rank",
-        "run_id",
-        "runtime",
-        "signal",
-        "signal_before_s",
-        "term_wait_s",
-        "token_file",
-        "watch",
-    )
-
     def __init__(self, folder: str, data: dict[str, Any]) -> None:
         #: The folder for this process's files.
         self.folder = folder

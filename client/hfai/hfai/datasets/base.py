@@ -85,8 +85,7 @@ class FFRecordDataset(BaseDataset):
         miniset: Whether to use the small version of the dataset, below `mini/`.
     """
 
-    #: Its splits; empty if any name will do.
-    splits: Sequence[str] = ()
+    splits: Sequence[str] = ()  #: Its splits; empty if any name will do.
 
     def __init__(
         self,

@@ -18,9 +18,7 @@ def to_hfai(model: Model, *_: Any, **__: Any) -> Model:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module("hfai.nn." + name)
-    return getattr(_torch, name)
+    return importlib.import_module("hfai.nn." + name) if name in _MODULES else getattr(_torch, name)
 
 
 def __dir__() -> list[str]:

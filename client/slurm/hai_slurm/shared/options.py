@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import re
 
+from hai_slurm.shared.getting import BadOption, KnownOptions
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 USED, IGNORED, REFUSED = "used", "ignored", "refused"
 SBATCH, SRUN, BOTH = "sbatch", "srun", "both"
-_SPELLING = re.compile(r"^--([a-z][a-z0-9-]*)(?:=(.*))?$", re.DOTALL)
-
-
-class BadOption(ValueError):
-    """An option is malformed, or the job would be another one without it; the message names it and the remedy."""
+#: What is written after the name of an option for `KnownOptions`.
+_VALUES = {"no": "", "yes": "=", "maybe": "=?"}
 
 
 class Option:
@@ -29,15 +28,8 @@ class Option:
     `about` is what HAI makes of it, for used ones; why it does without, for ignored ones; the remedy, for refused ones.
     """
 
-    __slots__ = ("about", "fate", "name", "short", "value", "where")
-
     def __init__(self, name: str, short: str, value: str, where: str, fate: str, about: str) -> None:
-        self.name = name
-        self.short = short
-        self.value = value
-        self.where = where
-        self.fate = fate
-        self.about = about
+        self.name, self.short, self.value, self.where, self.fate, self.about = name, short, value, where, fate, about
 
 
 _WHOLE = "a task has all processors and memory of its nodes"
@@ -216,22 +208,12 @@ def read(words: Sequence[str], where: str, into: Words | None = None, *, at: str
         at: The place of the words for error messages, such as `line 3: `.
     """
     found = Words() if into is None else into
-    known = [option for option in OPTIONS if option.where in (where, BOTH)]
-    long = {option.name: option for option in known}
-    short = {option.short: option for option in known if option.short}
-    waiting = list(words)
-    while waiting:
-        word = waiting.pop(0)
-        if word == "--":
-            break
-        if word.startswith("--"):
-            _take_long(word, long, waiting, found, at)
-        elif len(word) > 1 and word[0] == "-":
-            _take_short(word, short, waiting, found, at)
-        else:
-            waiting.insert(0, word)
-            break
-    found.rest = waiting
+    known = {option.name: option for option in OPTIONS if option.where in (where, BOTH)}
+    spelled = {option.name: option.name + _VALUES[option.value] for option in known.values()}
+    letters = {option.short: spelled[option.name] for option in known.values() if option.short}
+    given, found.rest = KnownOptions(letters, spelled).split(words, anywhere=False, at=at)
+    for name, value in given:
+        _note(known[name], value, found, at)
     return found
 
 
@@ -245,52 +227,13 @@ def of_environment(env: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _take_long(word: str, known: dict[str, Option], waiting: list[str], found: Words, at: str) -> None:
-    match = _SPELLING.match(word)
-    name = match.group(1) if match else ""
-    option = known.get(name) or _begun(name, known)
-    if match is None or option is None:
-        raise BadOption(f"{at}{word}: not an option that HAI knows of; leave it out, or see docs/users.md")
-    value = match.group(2)
-    if value is None and option.value == "yes":
-        if not waiting:
-            raise BadOption(f"{at}{word}: a value is missing")
-        value = waiting.pop(0)
-    _note(option, value, found, at)
-
-
-def _begun(name: str, known: dict[str, Option]) -> Option | None:
-    """Return the only option that begins with a text: Slurm accepts abbreviations."""
-    begun = [option for full, option in known.items() if name and full.startswith(name)]
-    return begun[0] if len(begun) == 1 else None
-
-
-def _take_short(word: str, known: dict[str, Option], waiting: list[str], found: Words, at: str) -> None:
-    letters = word[1:]
-    while letters:
-        option = known.get(letters[0])
-        if option is None:
-            raise BadOption(f"{at}-{letters[0]}: not an option that HAI knows of; leave it out, or see docs/users.md")
-        letters = letters[1:]
-        value: str | None = None
-        if option.value == "yes":
-            value, letters = letters or None, ""
-            if value is None:
-                if not waiting:
-                    raise BadOption(f"{at}-{option.short}: a value is missing")
-                value = waiting.pop(0)
-        elif option.value == "maybe" and re.match(r"=?[0-9]", letters):
-            value, letters = letters.lstrip("="), ""
-        _note(option, value, found, at)
-
-
-def _note(option: Option, value: str | None, found: Words, at: str) -> None:
+def _note(option: Option, value: str, found: Words, at: str) -> None:
     shown = f"--{option.name}" + (f"={value}" if value else "")
     if option.fate == REFUSED:
         raise BadOption(f"{at}{shown}: {option.about}")
     if option.fate == IGNORED:
         # `--cpu-bind=none`, `--input=none`, `--mpi=none`: that is what happens. Launchers of MPI ask for it.
-        if option.about and (value or "").lower() != "none":
+        if option.about and value.lower() != "none":
             found.notes.append(f"{at}{shown} is left out: {option.about}")
         return
-    found.given[option.name] = value or ""
+    found.given[option.name] = value

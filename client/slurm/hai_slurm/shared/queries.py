@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 
 from hai_slurm.shared.columns import ENDED, SACCT_FIELDS, SACCT_VALUES, SHORT, SQUEUE_LETTERS, SQUEUE_NAMES
-from hai_slurm.shared.getting import KnownOptions
-from hai_slurm.shared.options import BadOption
+from hai_slurm.shared.getting import BadOption, KnownOptions
 from hai_slurm.shared.tables import Table, by_fields, chosen
 from hai_slurm.shared.times import point_of
 

@@ -22,26 +22,12 @@ class SlurmColumn:
     A width of 0 is none; `more` is put in the place of the last character of a value that is cut.
     """
 
-    __slots__ = ("after", "before", "more", "right", "title", "value", "width")
-
     def __init__(
-        self,
-        title: str,
-        value: str,
-        width: int = 0,
-        *,
-        right: bool = False,
-        before: str = "",
-        after: str = "",
+        self, title: str, value: str, width: int = 0, *, right: bool = False, before: str = "", after: str = "",
         more: str = "",
-    ) -> None:
-        self.title = title
-        self.value = value
-        self.width = width
-        self.right = right
-        self.before = before
-        self.after = after
-        self.more = more
+    ) -> None:  # fmt: skip
+        self.title, self.value, self.width, self.right = title, value, width, right
+        self.before, self.after, self.more = before, after, more
 
     def head(self) -> str:
         """Return the title as the table shows it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from hai_slurm.shared.options import BadOption
+from hai_slurm.shared.getting import BadOption
 
 _NOW = re.compile(r"now(?:([+-])(\d{1,9})(second|minute|hour|day|week)?s?)?")
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}

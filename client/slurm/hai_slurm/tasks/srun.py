@@ -17,7 +17,8 @@ from hai_client.launching.launcher import Launcher, supervisor, told_to_leave
 from hai_client.launching.layout import BadLayout, Layout, lay_out
 from hai_client.launching.output import file_name, names_tasks, open_file, write_all
 from hai_client.launching.part import StepPart
-from hai_slurm.shared.options import SRUN, BadOption, Words, read
+from hai_slurm.shared.getting import BadOption
+from hai_slurm.shared.options import SRUN, Words, read
 from hai_slurm.tasks import wire
 from hai_slurm.tasks.agent import NODES_OWN
 from hai_slurm.tasks.wire import Channel, Closed, Output, WireError
@@ -50,9 +51,7 @@ def main(words: list[str]) -> int:
     if "quiet" not in found.given:
         for note in found.notes:
             print(f"srun: {note}", file=sys.stderr)
-    if os.environ.get("HAI_STEP_SERVER"):
-        return _remote(request)
-    return _share(request)
+    return _remote(request) if os.environ.get("HAI_STEP_SERVER") else _share(request)
 
 
 def layout_of(found: Words, env: Mapping[str, str]) -> Layout:

@@ -13,8 +13,7 @@ from hai_client.launching.hostlist import expand, join
 from hai_client.names import make_name
 from hai_client.wire.schema import TaskSummary
 from hai_slurm.commands import VERSION
-from hai_slurm.shared.getting import KnownOptions
-from hai_slurm.shared.options import BadOption
+from hai_slurm.shared.getting import BadOption, KnownOptions
 from hai_slurm.shared.queries import number_of, states_of
 from hai_slurm.users.listing import user_of
 from hai_slurm.users.partitions import node_line, partition_lines
@@ -39,6 +38,13 @@ _UNKNOWN = "Invalid job id specified"
 #: Options that choose jobs.
 _CHOICES = frozenset({"name", "user", "me", "state", "partition", "qos", "account", "nodelist"})
 _CONFIG = {"AccountingStorageType": "accounting_storage/slurmdbd", "ClusterName": "hai", "SLURM_VERSION": VERSION}
+#: What is shown of a job, and the column that it is in.
+_FACTS = (
+    "JobId=JOBID JobName=NAME UserId=USER Priority=PRIORITY Account=ACCOUNT QOS=QOS JobState=STATE Reason=REASON "
+    "Restarts=RESTART_COUNT ExitCode=EXITCODE RunTime=ELAPSED TimeLimit=TIMELIMIT SubmitTime=SUBMIT_TIME "
+    "StartTime=START EndTime=END Partition=PARTITION NodeList=NODELIST BatchHost=EXEC_HOST NumNodes=NODES "
+    "TresPerNode=TRES_PER_NODE Command=COMMAND WorkDir=WORK_DIR Comment=COMMENT"
+)
 
 
 def scancel(argv: Sequence[str], ctx: Context) -> int:
@@ -194,29 +200,4 @@ def _jobs(jobs: Sequence[str], ctx: Context) -> list[str]:
 
 
 def _facts(row: Mapping[str, str]) -> str:
-    facts = {
-        "JobId": row["JOBID"],
-        "JobName": row["NAME"],
-        "UserId": row["USER"],
-        "Priority": row["PRIORITY"],
-        "Account": row["ACCOUNT"],
-        "QOS": row["QOS"],
-        "JobState": row["STATE"],
-        "Reason": row["REASON"],
-        "Restarts": row["RESTART_COUNT"],
-        "ExitCode": row["EXITCODE"],
-        "RunTime": row["ELAPSED"],
-        "TimeLimit": row["TIMELIMIT"],
-        "SubmitTime": row["SUBMIT_TIME"],
-        "StartTime": row["START"],
-        "EndTime": row["END"],
-        "Partition": row["PARTITION"],
-        "NodeList": row["NODELIST"],
-        "BatchHost": row["EXEC_HOST"],
-        "NumNodes": row["NODES"],
-        "TresPerNode": row["TRES_PER_NODE"],
-        "Command": row["COMMAND"],
-        "WorkDir": row["WORK_DIR"],
-        "Comment": row["COMMENT"],
-    }
-    return " ".join(f"{name}={value}" for name, value in facts.items())
+    return " ".join(f"{name}={row[value]}" for name, _, value in (fact.partition("=") for fact in _FACTS.split()))

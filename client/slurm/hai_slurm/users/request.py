@@ -14,7 +14,8 @@ from hai_client.backports import without_prefix
 from hai_client.errors import Invalid
 from hai_client.texts import is_text, quoted, visible
 from hai_client.wire.schema import TaskRequest
-from hai_slurm.shared.options import BadOption, Words
+from hai_slurm.shared.getting import BadOption
+from hai_slurm.shared.options import Words
 from hai_slurm.users.script import UTF_8, Script
 
 _TIME = re.compile(r"(\d+)-(?:(\d+)(?::(\d+)(?::(\d+))?)?)?|(\d+)(?::(\d+)(?::(\d+))?)?")
@@ -125,9 +126,7 @@ def gpus_of(words: Words, nodes: int, per_node: int) -> int | None:
         given["gpus-per-task"] = str(each)
         return each * per_node
     each_gpu, ntasks = words.number("ntasks-per-gpu"), words.number("ntasks")
-    if each_gpu and ntasks:
-        return -(-ntasks // (nodes * each_gpu))
-    return None
+    return -(-ntasks // (nodes * each_gpu)) if each_gpu and ntasks else None
 
 
 def _gpus(text: str, option: str) -> int:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hai_slurm.shared.options import SBATCH, BadOption, Words, of_environment, read
+from hai_slurm.shared.getting import BadOption
+from hai_slurm.shared.options import SBATCH, Words, of_environment, read
 
 UTF_8 = "utf-8"
 #: How a script of other bytes is sent: each byte is one character.
@@ -27,10 +28,8 @@ class Script:
     arguments: tuple[str, ...]
     name: str
     words: Words
-    #: The name of its file; empty if it came from `--wrap` or a pipe.
-    file: str = ""
-    #: How `hai-batch` turns the text into the bytes of the script again.
-    encoding: str = UTF_8
+    file: str = ""  #: The name of its file; empty if it came from `--wrap` or a pipe.
+    encoding: str = UTF_8  #: How `hai-batch` turns the text into the bytes of the script again.
 
 
 def read_script(argv: Sequence[str], *, directory: Path) -> Script:

@@ -6,8 +6,7 @@ import os
 
 from hai_client.launching.hostlist import expand
 from hai_slurm.shared.columns import SINFO_LETTERS, SINFO_NAMES
-from hai_slurm.shared.getting import KnownOptions
-from hai_slurm.shared.options import BadOption
+from hai_slurm.shared.getting import BadOption, KnownOptions
 from hai_slurm.shared.tables import Table, chosen
 
 TYPE_CHECKING = False

@@ -13,7 +13,8 @@ from hai_client.cli.submitting.submit import folder
 from hai_client.cli.tasks import forecast
 from hai_client.cli.tasks.follow import follow_to_end
 from hai_client.wire.schema import TaskRequest
-from hai_slurm.shared.options import SRUN, BadOption, Words, read
+from hai_slurm.shared.getting import BadOption
+from hai_slurm.shared.options import SRUN, Words, read
 from hai_slurm.users.request import SlurmRequest, asked
 from hai_slurm.users.rows import status_of
 from hai_slurm.users.script import read_script

@@ -44,6 +44,17 @@ describe('the view', () => {
     expect(cells[1]?.slice(0, 4)).toEqual(['torch', 'base', '3.11.7', 'torch']);
   });
 
+  it('says once that the platform is away, whatever could not be read', async () => {
+    const away = () => Promise.reject(new Error('Your JupyterLab server does not answer.'));
+    const { api, model } = await shown();
+    fireEvent.click(screen.getByTitle('users/ann/vision'));
+    await screen.findByTestId('hai-environment-detail');
+    Object.assign(api, { list: away, show: away });
+    await model.refresh();
+    expect([model.error, model.refusal]).toEqual(Array(2).fill('Your JupyterLab server does not answer.'));
+    await waitFor(() => expect(screen.getAllByRole('alert')).toHaveLength(1));
+  });
+
   it('has base ones built by the platform, and says so', async () => {
     const { api, model, platform } = await shown({}, undefined, somePlatform(['users/ann', 'base']));
     const submitted = vi.fn();

@@ -5,7 +5,7 @@ import type { EnvironmentChange, IEnvironment } from '../../api/extension';
 import { moment } from '../../text/format';
 import type { EnvironmentsModel } from '../../models/environments';
 import { useHost, type IQuestion } from '../host';
-import { Notice, useSignal } from '../react';
+import { Notice, Reading, SaidOnce, useSignal } from '../react';
 import { BuildLog } from './BuildLog';
 import { CreateForm } from './CreateForm';
 import { Detail } from './Detail';
@@ -13,12 +13,15 @@ import { bytes, contentsOf, levelOf, shortName } from './words';
 import { Icon } from '../icons';
 import { trans } from '../../text/translate';
 
-export interface IViewProps {
-  model: EnvironmentsModel;
+export function View({ model }: { model: EnvironmentsModel }): JSX.Element {
+  return (
+    <SaidOnce>
+      <Environments model={model} />
+    </SaidOnce>
+  );
 }
 
-export function View(props: IViewProps): JSX.Element {
-  const { model } = props;
+function Environments({ model }: { model: EnvironmentsModel }): JSX.Element {
   const host = useHost();
   useSignal(model.changed);
   const [creating, setCreating] = useState(false);
@@ -66,7 +69,7 @@ export function View(props: IViewProps): JSX.Element {
           {trans.__('New environment')}
         </button>
       </header>
-      {model.error !== null && <Notice kind="error">{model.error}</Notice>}
+      <Reading error={model.error} ready={model.ready} />
       {model.refusal !== null && <Notice kind="error">{model.refusal}</Notice>}
       {creating && (
         <CreateForm
@@ -77,7 +80,6 @@ export function View(props: IViewProps): JSX.Element {
           onCancel={() => setCreating(false)}
         />
       )}
-      {!model.ready && model.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
       {model.ready && items.length === 0 && (
         <p className="hai-Empty">
           {trans.__(

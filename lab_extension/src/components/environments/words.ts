@@ -12,7 +12,7 @@ export function levelOf(name: string, owners: readonly string[]): string {
   if (level === 'groups') {
     return trans.__('group %1', owner);
   }
-  return owners[0] === `users/${owner}` ? 'mine' : owner;
+  return owners[0] === `users/${owner}` ? trans.__('mine') : owner;
 }
 
 /** The name without its owner. */

@@ -11,6 +11,7 @@ import { marksOf, type IMark } from './marks';
 import { colourOf, dashOf, LEFT, Plot, RIGHT, type IAxisNames } from './plot';
 import { valueText } from './units';
 import { trans } from '../../text/translate';
+import { Table } from '../Table';
 
 /** Rows of a table. */
 const ROWS = 60;
@@ -215,30 +216,19 @@ function Values({ chart, clock }: { chart: IChart; clock: Clock }): JSX.Element 
     <details className="hai-Runs" onToggle={event => setOpen(event.currentTarget.open)}>
       <summary>{trans.__('As a table')}</summary>
       {open && (
-        <div className="hai-Runs-scroll">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{trans.__('Time')}</th>
-                {chart.lines.map(line => (
-                  <th key={line.key} scope="col">
-                    {line.label}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rowsOf(chart).map(row => (
-                <tr key={row}>
-                  <th scope="row">{clock(chart.x[row] ?? 0)}</th>
-                  {chart.lines.map(line => (
-                    <td key={line.key}>{shownValue(chart, line, row)}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          around="hai-Runs-scroll"
+          className=""
+          items={rowsOf(chart)}
+          keyOf={row => row}
+          columns={[
+            { title: trans.__('Time'), head: true, cell: row => clock(chart.x[row] ?? 0) },
+            ...chart.lines.map(line => ({
+              title: line.label,
+              cell: (row: number) => shownValue(chart, line, row)
+            }))
+          ]}
+        />
       )}
     </details>
   );

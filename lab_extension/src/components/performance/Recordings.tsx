@@ -7,6 +7,8 @@ import { trans } from '../../text/translate';
 import type { RecordingsModel } from '../../models/recordings';
 import { Notice, useSignal } from '../react';
 import { Select } from '../Select';
+import { Table } from '../Table';
+import { numberText } from '../../text/words';
 
 /** Lengths of a recording, in seconds. */
 const LENGTHS = ['2', '5', '15', '30'];
@@ -138,61 +140,45 @@ function Phases({ phases }: { phases: IPhases }): JSX.Element {
           </span>
         ))}
       </div>
-      <div className="hai-Runs">
-        <table data-testid="hai-phases">
-          <thead>
-            <tr>
-              {[trans.__('Phase of a step'), trans.__('Time'), trans._p('part of all', 'Share')].map(
-                title => (
-                  <th key={title} scope="col">
-                    {title}
-                  </th>
-                )
-              )}
-            </tr>
-          </thead>
-          <tbody>
-            {PHASES.map(([name, words]) => (
-              <tr key={name}>
-                <th scope="row">
-                  <i className={`hai-Phases-swatch hai-mod-${name}`} /> {words()}
-                </th>
-                <td>{millis(phases[name])}</td>
-                <td>{percent(phases[name] / whole, 1)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        around="hai-Runs"
+        className=""
+        testId="hai-phases"
+        items={PHASES}
+        keyOf={([name]) => name}
+        columns={[
+          {
+            title: trans.__('Phase of a step'),
+            head: true,
+            cell: ([name, words]) => (
+              <>
+                <i className={`hai-Phases-swatch hai-mod-${name}`} /> {words()}
+              </>
+            )
+          },
+          { title: trans.__('Time'), cell: ([name]) => millis(phases[name]) },
+          { title: trans._p('part of all', 'Share'), cell: ([name]) => percent(phases[name] / whole, 1) }
+        ]}
+      />
     </>
   );
 }
 
 function Operators({ operators }: { operators: readonly IOperator[] }): JSX.Element {
   return (
-    <div className="hai-Runs hai-Runs-scroll">
-      <table data-testid="hai-operators">
-        <thead>
-          <tr>
-            {['Operator', 'Calls', 'Own time', 'Share'].map(title => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {operators.slice(0, OPERATORS).map(one => (
-            <tr key={one.name}>
-              <th scope="row">{one.name}</th>
-              <td>{one.calls.toLocaleString('en')}</td>
-              <td>{millis(one.self_s)}</td>
-              <td>{percent(one.share, 1)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      around="hai-Runs hai-Runs-scroll"
+      className=""
+      testId="hai-operators"
+      items={operators.slice(0, OPERATORS)}
+      keyOf={one => one.name}
+      columns={[
+        { title: trans.__('Operator'), head: true, cell: one => one.name },
+        { title: trans.__('Calls'), cell: one => numberText(one.calls) },
+        { title: trans.__('Own time'), cell: one => millis(one.self_s) },
+        { title: trans._p('part of all', 'Share'), cell: one => percent(one.share, 1) }
+      ]}
+    />
   );
 }
 

@@ -44,7 +44,7 @@ export function Countdown(props: { model: SpotModel; onLeave: () => Promise<void
       setBusy(false);
     }
   };
-  const leaving = busy || model.status.leaving;
+  const leaving = busy || model.status?.leaving === true;
   return (
     <div className="hai-Countdown" role="status" title={notice.message}>
       <span>

@@ -1,14 +1,14 @@
 /** Tasks beside each other: what differs is said in a column of its own, not by colour. */
 
-import { useEffect, useState, type JSX } from 'react';
-import { sentenceOf } from '../../api/request';
+import { useCallback, type JSX } from 'react';
 import type { ITaskDetail } from '../../api/types';
 import { askedFacts } from '../../text/asked';
 import { joinCommand } from '../../text/commandLine';
 import { duration, environmentText, moment, percent, size, snapshotText } from '../../text/format';
 import { priorityOf, stateLabel } from '../../text/words';
 import { trans } from '../../text/translate';
-import { Notice } from '../react';
+import { Reading, useAnswer } from '../react';
+import { Table } from '../Table';
 import { Sample } from '../performance/Chart';
 import { CompareCharts } from './CompareCharts';
 import { comparedQuery } from './compared';
@@ -51,25 +51,18 @@ export function factsOf(task: ITaskDetail): [string, string][] {
 
 export function Compare({ ids }: { ids: readonly number[] }): JSX.Element {
   const { api } = useStudio();
-  const [tasks, setTasks] = useState<readonly ITaskDetail[] | null>(null);
-  const [error, setError] = useState<string | null>(null);
-  useEffect(() => {
-    Promise.all(ids.map(id => api.task(id))).then(setTasks, (reason: unknown) =>
-      setError(sentenceOf(reason))
-    );
-  }, [api, ids]);
+  const { value, error } = useAnswer(useCallback(() => Promise.all(ids.map(id => api.task(id))), [api, ids]));
   return (
     <div className="hai-Charts">
       <p className="hai-Crumbs">
         <Link to={{ page: 'tasks' }}>{trans.__('Tasks')}</Link> / {ids.join(', ')}
       </p>
       <h1>{trans._n('%1 task compared', '%1 tasks compared', ids.length)}</h1>
-      {error !== null && <Notice kind="error">{error}</Notice>}
-      {tasks === null && error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
-      {tasks && (
+      <Reading error={error} ready={value !== null} />
+      {value && (
         <>
-          <CompareCharts tasks={tasks} />
-          <Differences tasks={tasks} />
+          <CompareCharts tasks={value} />
+          <Differences tasks={value} />
         </>
       )}
     </div>
@@ -79,46 +72,39 @@ export function Compare({ ids }: { ids: readonly number[] }): JSX.Element {
 function Differences({ tasks }: { tasks: readonly ITaskDetail[] }): JSX.Element {
   const facts = tasks.map(factsOf);
   const ids = tasks.map(task => task.id);
+  const rows = (facts[0] ?? []).map(([word], row) => {
+    const texts = facts.map(each => each[row]?.[1] ?? '');
+    return { word, texts, differs: texts.some(text => text !== texts[0]) };
+  });
   return (
     <>
       <h2>{trans.__('What they are')}</h2>
-      <div className="hai-Table-scroll">
-        <table className="hai-Table hai-Compare" data-testid="hai-compare">
-          <thead>
-            <tr>
-              <th scope="col">{trans.__('What')}</th>
-              {tasks.map((task, place) => (
-                <th key={task.id} scope="col">
-                  <Sample look={place} /> <Link to={{ page: 'tasks', id: task.id }}>#{task.id}</Link>
-                  {tasks.length > 2 && (
-                    <div>
-                      <Link to={{ page: 'tasks', query: comparedQuery(ids.filter(id => id !== task.id)) }}>
-                        {trans.__('Leave out')}
-                      </Link>
-                    </div>
-                  )}
-                </th>
-              ))}
-              <th scope="col">{trans.__('Differs')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {facts[0]?.map(([word], row) => {
-              const texts = facts.map(each => each[row]?.[1] ?? '');
-              const differs = texts.some(text => text !== texts[0]);
-              return (
-                <tr key={word} {...(differs ? { className: 'hai-mod-differs' } : {})}>
-                  <th scope="row">{word}</th>
-                  {texts.map((text, place) => (
-                    <td key={ids[place]}>{text}</td>
-                  ))}
-                  <td>{differs ? trans.__('differs') : ''}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        className="hai-Table hai-Compare"
+        testId="hai-compare"
+        items={rows}
+        keyOf={row => row.word}
+        rowClass={row => (row.differs ? 'hai-mod-differs' : undefined)}
+        columns={[
+          { title: trans.__('What'), head: true, cell: row => row.word },
+          ...tasks.map((task, place) => ({
+            title: (
+              <>
+                <Sample look={place} /> <Link to={{ page: 'tasks', id: task.id }}>#{task.id}</Link>
+                {tasks.length > 2 && (
+                  <div>
+                    <Link to={{ page: 'tasks', query: comparedQuery(ids.filter(id => id !== task.id)) }}>
+                      {trans.__('Leave out')}
+                    </Link>
+                  </div>
+                )}
+              </>
+            ),
+            cell: (row: (typeof rows)[number]) => row.texts[place]
+          })),
+          { title: trans.__('Differs'), cell: row => (row.differs ? trans.__('differs') : '') }
+        ]}
+      />
     </>
   );
 }

@@ -1,7 +1,6 @@
 /** What jobs reported and what their tasks used, laid over each other by the time since each first ran. */
 
-import { useCallback, useEffect, useMemo, useState, type JSX } from 'react';
-import { sentenceOf } from '../../api/request';
+import { useCallback, useMemo, useState, type JSX } from 'react';
 import type { ITaskDetail } from '../../api/types';
 import { NAMES } from '../../models/performance';
 import { RANKS } from '../../models/task';
@@ -9,31 +8,26 @@ import { duration } from '../../text/format';
 import { trans } from '../../text/translate';
 import { Chart } from '../performance/Chart';
 import type { IChart } from '../performance/charts';
-import { Notice, useTheme } from '../react';
+import { Reading, useAnswer, useTheme } from '../react';
 import { useStudio } from './context';
 import { comparedCharts, spanOf, wasMeasured, within, type IMeasured } from './compared';
 
 export function CompareCharts({ tasks }: { tasks: readonly ITaskDetail[] }): JSX.Element {
   const { api } = useStudio();
-  const [measured, setMeasured] = useState<readonly IMeasured[] | null>(null);
-  const [error, setError] = useState<string | null>(null);
-  useEffect(() => {
-    let wanted = true;
-    const ask = async (task: ITaskDetail): Promise<IMeasured> => {
-      const [used, reported] = await Promise.all([
-        api.metrics(task.id, { ranks: [0], names: NAMES }),
-        api.metrics(task.id, { ranks: RANKS, names: ['job_*'] })
-      ]);
-      return { task, used, reported };
-    };
-    Promise.all(tasks.map(ask)).then(
-      found => wanted && setMeasured(found),
-      (reason: unknown) => wanted && setError(sentenceOf(reason))
-    );
-    return () => {
-      wanted = false;
-    };
-  }, [api, tasks]);
+  const ask = useCallback(
+    () =>
+      Promise.all(
+        tasks.map(async (task): Promise<IMeasured> => {
+          const [used, reported] = await Promise.all([
+            api.metrics(task.id, { ranks: [0], names: NAMES }),
+            api.metrics(task.id, { ranks: RANKS, names: ['job_*'] })
+          ]);
+          return { task, used, reported };
+        })
+      ),
+    [api, tasks]
+  );
+  const { value: measured, error } = useAnswer(ask);
   const charts = useMemo(
     () => (measured === null ? [] : comparedCharts(measured, Date.now() / 1000)),
     [measured]
@@ -45,8 +39,7 @@ export function CompareCharts({ tasks }: { tasks: readonly ITaskDetail[] }): JSX
       data-testid="hai-compare-charts"
     >
       <h2>{trans.__('Their curves')}</h2>
-      {error !== null && <Notice kind="error">{error}</Notice>}
-      {measured === null && error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
+      <Reading error={error} ready={measured !== null} />
       {measured
         ?.filter(each => !wasMeasured(each))
         .map(({ task }) => (

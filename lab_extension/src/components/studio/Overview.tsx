@@ -1,10 +1,9 @@
 /** The cluster at a glance: how it is used now and was before, who holds it, who waits, and what the user may hold. */
 
 import { useMemo, type JSX, type ReactNode } from 'react';
-import type { IHolderUse } from '../../api/types';
 import { GlanceModel } from '../../models/glance';
 import { OverviewModel } from '../../models/overview';
-import { duration } from '../../text/format';
+import { between, duration, percent } from '../../text/format';
 import { priorityLabel } from '../../text/words';
 import { csvOf, download } from '../../text/csv';
 import { trans } from '../../text/translate';
@@ -12,6 +11,7 @@ import { ClusterView, LevelsTable } from '../overview/ClusterView';
 import { QuotaView } from '../overview/QuotaView';
 import { Chart } from '../performance/Chart';
 import { Notice, useNow, useSignal, useTheme } from '../react';
+import { Table } from '../Table';
 import { useModel, useStudio } from './context';
 import { chartRows, occupancyChart } from './figures';
 import { Day, Figures } from './OverviewNow';
@@ -96,35 +96,50 @@ function Holders({ glance }: { glance: GlanceModel }): JSX.Element {
     return <p className="hai-Empty">{trans.__('No task holds nodes now.')}</p>;
   }
   return (
-    <div className="hai-Table-scroll">
-      <table className="hai-Table">
-        <thead>
-          <tr>
-            <th scope="col">{trans.__('Task')}</th>
-            <th scope="col">{trans.__('User')}</th>
-            <th scope="col">{trans.__('Priority')}</th>
-            <th scope="col" className="hai-mod-number">
-              {trans.__('Nodes')}
-            </th>
-            <th scope="col" className="hai-mod-number">
-              {trans.__('Running for')}
-            </th>
-            <th scope="col" className="hai-mod-number">
-              {trans.__('GPU use')}
-            </th>
-            <th scope="col" className="hai-mod-number">
-              {trans.__('Turn')}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map(item => (
-            <Holder key={item.task_id} item={item} now={now} />
-          ))}
-        </tbody>
-      </table>
+    <>
+      <Table
+        items={items}
+        keyOf={item => item.task_id}
+        columns={[
+          {
+            title: trans.__('Task'),
+            head: true,
+            cell: item =>
+              item.known ? (
+                <Link to={{ page: 'tasks', id: item.task_id }}>{item.name}</Link>
+              ) : (
+                <span className="hai-Soft">#{item.task_id}</span>
+              )
+          },
+          { title: trans.__('User'), cell: item => item.user },
+          {
+            title: trans.__('Priority'),
+            cell: item => (item.priority === null ? '–' : priorityLabel(item.priority))
+          },
+          {
+            title: trans.__('Nodes'),
+            number: true,
+            cell: item => (item.gpus === null ? item.nodes : trans.__('%1 × %2 GPU', item.nodes, item.gpus))
+          },
+          {
+            title: trans.__('Running for'),
+            number: true,
+            cell: item => (item.running_since === null ? '–' : duration(between(item.running_since, now)))
+          },
+          {
+            title: trans.__('GPU use'),
+            number: true,
+            cell: ({ use }) => percent(use?.gpu_use && use.gpu_use / 100)
+          },
+          {
+            title: trans.__('Turn'),
+            number: true,
+            cell: item => (item.known ? turnText(item.turn_left_s) : '–')
+          }
+        ]}
+      />
       {more > 0 && <p className="hai-Soft">{trans._n('and %1 more task', 'and %1 more tasks', more)}</p>}
-    </div>
+    </>
   );
 }
 
@@ -134,30 +149,6 @@ export function turnText(seconds: number | null): string {
     return '–';
   }
   return seconds === 0 ? trans.__('may end now') : trans.__('%1 more', duration(seconds));
-}
-
-function Holder({ item, now }: { item: IHolderUse; now: number }): JSX.Element {
-  const since = item.running_since === null ? null : (now - Date.parse(item.running_since)) / 1000;
-  const use = item.use?.gpu_use ?? null;
-  return (
-    <tr>
-      <th scope="row">
-        {item.known ? (
-          <Link to={{ page: 'tasks', id: item.task_id }}>{item.name}</Link>
-        ) : (
-          <span className="hai-Soft">#{item.task_id}</span>
-        )}
-      </th>
-      <td>{item.user}</td>
-      <td>{item.priority === null ? '–' : priorityLabel(item.priority)}</td>
-      <td className="hai-mod-number">
-        {item.gpus === null ? item.nodes : trans.__('%1 × %2 GPU', item.nodes, item.gpus)}
-      </td>
-      <td className="hai-mod-number">{since === null ? '–' : duration(since)}</td>
-      <td className="hai-mod-number">{use === null ? '–' : `${Math.round(use)} %`}</td>
-      <td className="hai-mod-number">{item.known ? turnText(item.turn_left_s) : '–'}</td>
-    </tr>
-  );
 }
 
 /** How the cluster was used, as a picture, in words, as a table and as a file. */

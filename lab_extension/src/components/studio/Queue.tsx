@@ -9,7 +9,7 @@ import { between, duration, moment, size } from '../../text/format';
 import { trans } from '../../text/translate';
 import { numberText, priorityLabel } from '../../text/words';
 import { useHost } from '../host';
-import { Notice, useNow } from '../react';
+import { Reading, useNow } from '../react';
 import { useModel, useStudio } from './context';
 import { changeQuery, Link, useRouter } from './router';
 
@@ -65,8 +65,7 @@ function Queue({ mine }: { mine: boolean }): JSX.Element {
   };
   return (
     <div data-testid="hai-queue">
-      {model.error !== null && <Notice kind="error">{model.error}</Notice>}
-      {!model.ready && model.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
+      <Reading error={model.error} ready={model.ready} />
       {model.ready && model.groups.length === 0 && (
         <p className="hai-Empty">
           {mine ? trans.__('None of your tasks waits.') : trans.__('No task waits.')}

@@ -1,14 +1,14 @@
 /** What tasks took in some time, from the ledger: as bars, as a table, and as a file. */
 
-import { useEffect, useMemo, useState, type JSX } from 'react';
+import { useCallback, useMemo, type JSX } from 'react';
 import type { IReportQuery } from '../../api/client';
-import { sentenceOf } from '../../api/request';
 import type { IReportRow, IUsageReport } from '../../api/types';
 import { csvOf, download } from '../../text/csv';
 import { duration, moment, percent } from '../../text/format';
 import { language, trans } from '../../text/translate';
 import { Select } from '../Select';
-import { Bar, Notice, useSignal } from '../react';
+import { Bar, Reading, useAnswer, useSignal } from '../react';
+import { Table } from '../Table';
 import { useStudio } from './context';
 import { changeQuery, useRouter, type Query } from './router';
 
@@ -46,8 +46,6 @@ export function ReportsPage(): JSX.Element {
   const { api, cluster } = useStudio();
   const router = useRouter();
   useSignal(cluster.changed);
-  const [report, setReport] = useState<IUsageReport | null>(null);
-  const [error, setError] = useState<string | null>(null);
   const { by, days, user } = router.route.query;
   const asked = useMemo(
     () =>
@@ -58,31 +56,14 @@ export function ReportsPage(): JSX.Element {
       ),
     [by, days, user]
   );
-  useEffect(() => {
-    let wanted = true;
-    api.report(reportQuery(asked, Date.now())).then(
-      found => {
-        if (wanted) {
-          setReport(found);
-          setError(null);
-        }
-      },
-      (reason: unknown) => {
-        if (wanted) {
-          setError(sentenceOf(reason));
-        }
-      }
-    );
-    return () => {
-      wanted = false;
-    };
-  }, [api, asked]);
+  const { value: report, error } = useAnswer(
+    useCallback(() => api.report(reportQuery(asked, Date.now())), [api, asked])
+  );
   return (
     <>
       <h1>{trans.__('Reports')}</h1>
       <Choices query={asked} shown={report?.by} onChange={words => changeQuery(router, words)} />
-      {error !== null && <Notice kind="error">{error}</Notice>}
-      {report === null && error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
+      <Reading error={error} ready={report !== null} />
       {report && <Report report={report} />}
     </>
   );
@@ -186,6 +167,7 @@ function Report({ report }: { report: IUsageReport }): JSX.Element {
   const columns = reportColumns();
   const most = Math.max(...report.rows.map(row => row.node_s), 1);
   const first = byWords()[report.by];
+  const all = { ...report.total, key: trans.__('All together') };
   const save = (): void =>
     download(
       `hai-report-${report.by}.csv`,
@@ -208,45 +190,32 @@ function Report({ report }: { report: IUsageReport }): JSX.Element {
       {report.rows.length === 0 ? (
         <p className="hai-Empty">{trans.__('No task ran in this time.')}</p>
       ) : (
-        <div className="hai-Table-scroll" tabIndex={0} role="region" aria-label={trans.__('Report')}>
-          <table className="hai-Table" data-testid="hai-report">
-            <thead>
-              <tr>
-                <th scope="col">{first}</th>
-                <th scope="col">{trans._p('part of all', 'Share')}</th>
-                {columns.map(column => (
-                  <th key={column.title} scope="col" className="hai-mod-number">
-                    {column.title}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {[...report.rows, { ...report.total, key: trans.__('All together') }].map((row, index) => (
-                <tr key={row.key} {...(index === report.rows.length ? { className: 'hai-mod-total' } : {})}>
-                  <th scope="row">{row.key}</th>
-                  <td className="hai-Report-bar">
-                    {index < report.rows.length && (
-                      <Bar
-                        label={trans.__('%1: %2 node hours', row.key, hours(row.node_s))}
-                        total={most}
-                        parts={[
-                          { className: 'hai-mod-useful', value: row.useful_s },
-                          { className: 'hai-mod-rest', value: row.node_s - row.useful_s }
-                        ]}
-                      />
-                    )}
-                  </td>
-                  {columns.map(column => (
-                    <td key={column.title} className="hai-mod-number">
-                      {column.text(row)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          region={trans.__('Report')}
+          testId="hai-report"
+          items={[...report.rows, all]}
+          keyOf={row => row.key}
+          rowClass={row => (row === all ? 'hai-mod-total' : undefined)}
+          columns={[
+            { title: first, head: true, cell: row => row.key },
+            {
+              title: trans._p('part of all', 'Share'),
+              className: 'hai-Report-bar',
+              cell: row =>
+                row !== all && (
+                  <Bar
+                    label={trans.__('%1: %2 node hours', row.key, hours(row.node_s))}
+                    total={most}
+                    parts={[
+                      { className: 'hai-mod-useful', value: row.useful_s },
+                      { className: 'hai-mod-rest', value: row.node_s - row.useful_s }
+                    ]}
+                  />
+                )
+            },
+            ...columns.map(({ title, text }) => ({ title, number: true, cell: text }))
+          ]}
+        />
       )}
       <p className="hai-Soft">
         {trans.__('The full part of a bar is useful time, the striped part is the rest.')}{' '}

@@ -2,6 +2,7 @@
 
 import { createContext, useContext, useEffect, useState } from 'react';
 import type { IApi } from '../../api/client';
+import { AdminModel } from '../../models/admin';
 import type { ClusterModel } from '../../models/cluster';
 import type { Feed } from '../../models/feed';
 import type { LiveModel } from '../../models/live';
@@ -35,5 +36,25 @@ export function useModel<T extends LiveModel>(make: () => T): T {
     return () => model.dispose();
   }, [model]);
   useSignal(model.changed);
+  return model;
+}
+
+/**
+ * The answer to a question that may change, read again when an event can have changed it.
+ * `kinds`: the beginnings of the kinds of such events; `live`: time between two readings with a live connection, in ms.
+ */
+export function useRead<Q, T>(
+  name: string,
+  kinds: readonly string[],
+  ask: (api: IApi, question: Q) => Promise<T>,
+  question: Q,
+  live?: number
+): AdminModel<Q, T> {
+  const { api, feed } = useStudio();
+  const model = useModel(
+    () =>
+      new AdminModel({ feed, name: `hai:${name}`, kinds, live, ask: (asked: Q) => ask(api, asked), question })
+  );
+  useEffect(() => model.look(question));
   return model;
 }

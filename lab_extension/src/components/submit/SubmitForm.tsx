@@ -178,7 +178,7 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
         <summary>{trans.__('More: saving, environment, folder')}</summary>
         <div className="hai-SubmitForm-row">
           {text('grace_s', trans.__('Grace'), {
-            placeholder: grace === null ? 'default' : duration(grace),
+            placeholder: grace === null ? trans.__('default') : duration(grace),
             hint:
               longest === null
                 ? ''

@@ -6,6 +6,7 @@ import { between, duration, endingOf, moment, nodeList, type RunEnding } from '.
 import { count, priorityLabel, numberText } from '../../text/words';
 import { layOut, type IRunBar } from './timeline';
 import { useNarrow } from '../react';
+import { Table } from '../Table';
 import { trans } from '../../text/translate';
 
 export const ENDING_WORDS: Record<RunEnding, () => string> = {
@@ -149,7 +150,8 @@ function RunTip(props: { bar: IRunBar; now: number }): JSX.Element {
         <dd>{nodeList(run.nodes, 8)}</dd>
         <dt>{trans.__('Time')}</dt>
         <dd>
-          {moment(run.started_at, now)} – {run.ended_at === null ? 'now' : moment(run.ended_at, now)} (
+          {moment(run.started_at, now)} –{' '}
+          {run.ended_at === null ? trans.__('now') : moment(run.ended_at, now)} (
           {duration(between(run.started_at, run.ended_at ?? now))})
         </dd>
         {run.because !== null && (
@@ -188,41 +190,42 @@ function RunTable(props: { runs: readonly IRun[]; now: number }): JSX.Element {
       <summary>
         {props.runs.length > ROWS ? trans.__('Latest %1 runs as a table', ROWS) : trans.__('As a table')}
       </summary>
-      <div className="hai-Runs-scroll">
-        <table>
-          <thead>
-            <tr>
-              {['Run', 'Started', 'Took', 'Priority', 'Nodes', 'Ended', 'Because', 'Saved'].map(title => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {runs.map(run => (
-              <tr key={run.number}>
-                <th scope="row">{run.number}</th>
-                <td>{moment(run.started_at, now)}</td>
-                <td>{duration(between(run.started_at, run.ended_at ?? now))}</td>
-                <td>{priorityLabel(run.priority)}</td>
-                <td title={run.nodes.join(', ')}>{nodeList(run.nodes)}</td>
-                <td>
-                  <i className={`hai-Swatch hai-mod-${endingOf(run)}`} /> {ENDING_WORDS[endingOf(run)]()}
-                </td>
-                <td>{run.reason === null ? '' : run.because}</td>
-                <td>
-                  {run.checkpoint === null
-                    ? ''
-                    : run.checkpoint.step === null
-                      ? moment(run.checkpoint.at, now)
-                      : trans.__('step %1', numberText(run.checkpoint.step))}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        around="hai-Runs-scroll"
+        className=""
+        items={runs}
+        keyOf={run => run.number}
+        columns={[
+          { title: trans.__('Run'), head: true, cell: run => run.number },
+          { title: trans.__('Started'), cell: run => moment(run.started_at, now) },
+          {
+            title: trans.__('Took'),
+            cell: run => duration(between(run.started_at, run.ended_at ?? now))
+          },
+          { title: trans.__('Priority'), cell: run => priorityLabel(run.priority) },
+          {
+            title: trans.__('Nodes'),
+            cell: run => <span title={run.nodes.join(', ')}>{nodeList(run.nodes)}</span>
+          },
+          {
+            title: trans.__('Ended'),
+            cell: run => (
+              <>
+                <i className={`hai-Swatch hai-mod-${endingOf(run)}`} /> {ENDING_WORDS[endingOf(run)]()}
+              </>
+            )
+          },
+          { title: trans.__('Because'), cell: run => (run.reason === null ? '' : run.because) },
+          {
+            title: trans.__('Saved'),
+            cell: ({ checkpoint }) =>
+              checkpoint &&
+              (checkpoint.step === null
+                ? moment(checkpoint.at, now)
+                : trans.__('step %1', numberText(checkpoint.step)))
+          }
+        ]}
+      />
     </details>
   );
 }

@@ -19,8 +19,7 @@ from urllib.parse import quote, urlsplit
 
 import aiohttp
 
-from hai_scheduler.adapters.images.credentials import basic_for
-from hai_scheduler.adapters.images.names import ImageName, parse
+from hai_scheduler.adapters.images.names import ImageName, basic_for, parse
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.images import NoDigest
 

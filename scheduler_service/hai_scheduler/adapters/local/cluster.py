@@ -11,9 +11,8 @@ from pathlib import Path
 
 from hai_client.launching.variables import loopbacks
 from hai_scheduler.adapters.local.change_watch import ChangeWatch
-from hai_scheduler.adapters.local.file_errors import as_temporary
 from hai_scheduler.adapters.local.folders import RunFolder
-from hai_scheduler.adapters.local.known_runs import KnownRuns
+from hai_scheduler.adapters.local.known_runs import KnownRuns, as_temporary
 from hai_scheduler.adapters.local.launching import RankLauncher
 from hai_scheduler.adapters.local.losses import Losses
 from hai_scheduler.adapters.local.marks import Marks

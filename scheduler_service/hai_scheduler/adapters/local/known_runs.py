@@ -7,13 +7,22 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from hai_scheduler.adapters.local.file_errors import as_temporary
 from hai_scheduler.adapters.local.folders import RunFolder, sweep
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.local.runs import LocalRank, LocalRun, runs_in
 from hai_scheduler.adapters.local.starting import Starter
 from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.reading import in_reader
+
+
+@contextlib.contextmanager
+def as_temporary(what: str) -> Iterator[None]:
+    """Raise Temporary for an OSError of the block: file errors of this machine are worth another try."""
+    try:
+        yield
+    except OSError as error:
+        raise Temporary(f"{what}: {error.strerror or error}") from error
 
 
 class KnownRuns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import os
 from dataclasses import replace
@@ -10,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from hai_client import pythons
+from hai_client.archive import build
 from hai_client.launching.starting import own_shims, starting
 from hai_client.linux.identity import Account, NoAccount
-from hai_scheduler.adapters.local.client_archive import ClientArchive
 from hai_scheduler.adapters.local.environment import rank_environment
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, RankFolder, RunFolder
 from hai_scheduler.adapters.local.nodes import LocalNode
@@ -23,6 +24,36 @@ from hai_scheduler.adapters.shared.origins import check_origin
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.run import Blame
 from hai_scheduler.ports.cluster import LaunchOrder
+
+
+class ClientArchive:
+    """The archive of `hai_client`, made when it is first needed, in a folder that tasks may read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: Path | None = None
+
+    def path(self) -> Path | None:
+        """Return the file; None if it cannot be made, which is logged: tasks then run without it.
+
+        Its name holds a digest of its contents, so a newer platform does not replace a file that running tasks read.
+        """
+        if self._made is None:
+            try:
+                self._made = self._make()
+            except OSError as error:
+                log.warning("hai_client cannot be given to tasks with a Python of their own: %s", error)
+        return self._made
+
+    def _make(self) -> Path:
+        self._folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        draft = self._folder / ".draft.pyz"
+        build(draft)
+        made = self._folder / f"hai-{hashlib.sha256(draft.read_bytes()).hexdigest()[:12]}.pyz"
+        draft.chmod(0o644)
+        draft.replace(made)
+        return made
+
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from hai_scheduler.adapters.shared.waiting import wait_until_set
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.ports.clock import Clock
 
@@ -70,3 +69,19 @@ class MemoryBus:
                 # Otherwise topics of ended tasks would accumulate.
                 if not self._listeners[topic]:
                     del self._listeners[topic]
+
+
+async def wait_until_set(event: asyncio.Event, clock: Clock, seconds: float | None) -> bool:
+    """Wait for the event, at most `seconds` of the clock's time (None: no limit). Returns whether it is set."""
+    if seconds is None:
+        return await event.wait()
+    if event.is_set() or seconds <= 0:
+        return event.is_set()
+    waits = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(clock.sleep(seconds))]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+    return event.is_set()

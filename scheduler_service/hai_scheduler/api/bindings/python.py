@@ -95,9 +95,18 @@ def _class(model: Model, names: Mapping[str, str], asked: AbstractSet[tuple[str,
         yield f'    """{first}"""'
     yield ""
     for field in model.fields:
-        yield from (f"    #: {line}" for line in wrap(_in_python(_comment(field)), _WIDTH - 7))
         must = (model.name, field.name) in asked
-        yield f"    {field.name}: {_type(field.shape, names)}{_default(field, must=must)}"
+        yield from _commented(
+            f"    {field.name}: {_type(field.shape, names)}{_default(field, must=must)}", _in_python(_comment(field))
+        )
+
+
+def _commented(line: str, comment: str) -> Iterator[str]:
+    """Yield a field with its comment: beside it where there is room, else above it."""
+    beside = f"{line}  #: {comment}"
+    if comment and len(beside) > _WIDTH:
+        yield from (f"    #: {part}" for part in wrap(comment, _WIDTH - 7))
+    yield beside if comment and len(beside) <= _WIDTH else line
 
 
 def _comment(field: ModelField) -> str:

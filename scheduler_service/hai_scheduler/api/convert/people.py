@@ -1,10 +1,9 @@
-"""Converts users, entries of the audit and the health of the platform into models of the wire."""
+"""Converts users, quota, entries of the audit and the health of the platform into models of the wire."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from hai_scheduler.api.convert.quota import own_quota_out, quota_out
 from hai_scheduler.api.wire.audit import AuditPage
 from hai_scheduler.api.wire.people import ArchiveOut, UserDetail, UserList, UserOut
 from hai_scheduler.api.wire.platform import (
@@ -13,12 +12,25 @@ from hai_scheduler.api.wire.platform import (
     PlatformHealth,
     SchedulerHealth,
 )
-from hai_scheduler.api.wire.quota import UserQuota
+from hai_scheduler.api.wire.quota import OwnQuota, QuotaOut, UserQuota
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.service.insight.audit import AuditView
 from hai_scheduler.service.insight.people import UserPage, UserQuotaView, UserStory, UserView
 from hai_scheduler.service.insight.platform_details import DetailedHealth
+from hai_scheduler.service.insight.quota_views import QuotaView
 from hai_scheduler.service.people.archiving import ArchiveResult
+from hai_scheduler.service.shared.quota_rows import expired
 from hai_scheduler.service.shared.versions import version_of
+
+
+def quota_out(quota: Quota, now: datetime, *, warning: str | None = None) -> QuotaOut:
+    """Return the model of a row of quota."""
+    return QuotaOut.of(quota, expired=expired(quota, now), version=version_of(quota), warning=warning)
+
+
+def own_quota_out(view: QuotaView) -> OwnQuota:
+    """Return the model of what a user may hold and holds at a level."""
+    return OwnQuota.of(view, used=round(view.used, 6))
 
 
 def user_out(view: UserView) -> UserOut:

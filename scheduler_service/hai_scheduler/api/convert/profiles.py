@@ -25,14 +25,6 @@ from hai_scheduler.core.profiling.recordings import (
 )
 from hai_scheduler.service.profiling.intake import RankRecorded
 from hai_scheduler.service.profiling.recordings import RecordingWish
-from hai_scheduler.service.shared.errors import Invalid
-
-
-def number_of(name: str, text: str) -> int:
-    """Return a number of a path. Raises Invalid."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise Invalid(name, text, "is not a number")
-    return int(text)
 
 
 def wish_of(body: RecordingSubmit) -> RecordingWish:

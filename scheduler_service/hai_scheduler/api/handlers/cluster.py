@@ -6,8 +6,8 @@ from datetime import UTC, timedelta
 from typing import Any
 
 from hai_scheduler.api.convert import cluster as cluster_convert
-from hai_scheduler.api.convert import quota as quota_convert
 from hai_scheduler.api.convert.node_list import NodeLines
+from hai_scheduler.api.convert.people import own_quota_out, quota_out
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.preconditions import expectation, showing
 from hai_scheduler.api.server.route import Ask
@@ -89,7 +89,7 @@ async def _mark(ask: Ask[Nothing, Nothing], mark: NodeMark) -> NodeOut:
 async def quotas(ask: Ask[Nothing, Nothing]) -> QuotaList:
     """Return the rows of quota that the caller may see."""
     rows, now = await ask.platform.insight.queries.quotas(ask.caller), ask.platform.world.clock.now()
-    return QuotaList(items=[quota_convert.quota_out(row, now) for row in rows])
+    return QuotaList(items=[quota_out(row, now) for row in rows])
 
 
 async def put_quota(ask: Ask[Nothing, QuotaPut]) -> QuotaOut:
@@ -99,8 +99,8 @@ async def put_quota(ask: Ask[Nothing, QuotaPut]) -> QuotaOut:
     expected, now = expectation(ask.headers), ask.platform.world.clock.now()
     await ask.meet_subjects([row.subject])
     writing = ask.platform.administration.put_quota(ask.caller, row, expected=expected)
-    warning = await showing(writing, lambda there: quota_convert.quota_out(there, now))
-    return quota_convert.quota_out(row, now, warning=warning)
+    warning = await showing(writing, lambda there: quota_out(there, now))
+    return quota_out(row, now, warning=warning)
 
 
 async def put_own_quota(ask: Ask[Nothing, OwnQuotaPut]) -> OwnQuota:
@@ -109,7 +109,7 @@ async def put_own_quota(ask: Ask[Nothing, OwnQuotaPut]) -> OwnQuota:
     await ask.platform.people.own_quotas.put(ask.caller, body.group, body.priority, body.limit)
     views = await ask.platform.insight.queries.own_quota(ask.caller)
     mine = next(view for view in views if (view.group, view.priority) == (body.group, body.priority))
-    return quota_convert.own_quota_out(mine)
+    return own_quota_out(mine)
 
 
 async def erase_user(ask: Ask[Nothing, Nothing]) -> None:
@@ -122,4 +122,4 @@ async def delete_quota(ask: Ask[Nothing, QuotaKey]) -> None:
     row = Quota(**dict(ask.body), limit=None)
     expected, now = expectation(ask.headers), ask.platform.world.clock.now()
     deleting = ask.platform.administration.delete_quota(ask.caller, row, expected=expected)
-    await showing(deleting, lambda there: quota_convert.quota_out(there, now))
+    await showing(deleting, lambda there: quota_out(there, now))

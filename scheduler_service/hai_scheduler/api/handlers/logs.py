@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from hai_scheduler.api.convert import logs as logs_convert
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.route import Ask, Batch, Pieces, Stream, StreamMessage
-from hai_scheduler.api.wire.logs import LogExtents, LogHits, LogLine, LogPage
+from hai_scheduler.api.wire.logs import LogCount, LogExtent, LogExtents, LogHits, LogLine, LogPage
 from hai_scheduler.api.wire.params import DownloadQuery, ExtentsQuery, LogQuery, Nothing, SearchQuery
 from hai_scheduler.ports.reading import in_reader
-from hai_scheduler.service.logs.lines import Cursor, Page
+from hai_scheduler.service.logs.lines import Cursor, Extent, Hits, Page
 from hai_scheduler.service.shared.errors import Invalid
+
+
+def page_out(page: Page) -> LogPage:
+    """Return the model of a page of a log."""
+    lines = [LogLine.model_validate(line) for line in page.lines]
+    begins = None if page.begins is None else str(page.begins)
+    return LogPage(lines=lines, next_cursor=str(page.cursor), prev_cursor=begins, final=page.final)
+
+
+def extents_out(extents: Sequence[Extent]) -> LogExtents:
+    """Return the model of how much is kept of a log."""
+    return LogExtents(items=[LogExtent.model_validate(one) for one in extents])
+
+
+def hits_out(hits: Hits) -> LogHits:
+    """Return the model of the results of a search."""
+    counts = [LogCount(run=run, rank=rank, hits=n) for (run, rank), n in sorted(hits.counts.items())]
+    lines = [LogLine.model_validate(line) for line in hits.lines]
+    return LogHits(counts=counts, lines=lines, complete=hits.complete)
 
 
 async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Encoded | Stream:
@@ -35,15 +53,13 @@ async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Encoded | Stream:
             ask.caller, task, rank=query.rank, run=query.run, cursor=_cursor(query.cursor), limit=query.limit
         )
     # Ten thousand lines: that takes a tenth of a second. Logs may have secrets, and are not compressed.
-    body = await in_reader(lambda: logs_convert.page_out(page).model_dump_json().encode())
+    body = await in_reader(lambda: page_out(page).model_dump_json().encode())
     return Encoded(body, packs=False)
 
 
 async def extents(ask: Ask[ExtentsQuery, Nothing]) -> LogExtents:
     """Return how much is kept of the log, by run."""
-    return logs_convert.extents_out(
-        await ask.platform.logs.reading.extents(ask.caller, ask.path["task"], rank=ask.query.rank)
-    )
+    return extents_out(await ask.platform.logs.reading.extents(ask.caller, ask.path["task"], rank=ask.query.rank))
 
 
 async def download(ask: Ask[DownloadQuery, Nothing]) -> Pieces:
@@ -58,7 +74,7 @@ async def download(ask: Ask[DownloadQuery, Nothing]) -> Pieces:
 
 async def search(ask: Ask[SearchQuery, Nothing]) -> LogHits:
     """Search for a text in the logs of every rank and run."""
-    return logs_convert.hits_out(await ask.platform.logs.reading.search(ask.caller, ask.path["task"], ask.query.q))
+    return hits_out(await ask.platform.logs.reading.search(ask.caller, ask.path["task"], ask.query.q))
 
 
 async def _follow(ask: Ask[LogQuery, Nothing]) -> AsyncGenerator[Batch, None]:

@@ -1,14 +1,25 @@
-"""Endpoints on the service itself: the caller, metrics, health."""
+"""Endpoints on the service itself: the caller, metrics, health, and probes of Kubernetes and load balancers."""
 
 from __future__ import annotations
 
 from hai_scheduler import __version__
-from hai_scheduler.api.convert import quota as quota_convert
+from hai_scheduler.api.convert.people import own_quota_out
 from hai_scheduler.api.server.metrics import CONTENT_TYPE_LATEST
 from hai_scheduler.api.server.route import Ask, Text
 from hai_scheduler.api.wire.cluster import HealthOut
 from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.platform import LiveOut, ReadyOut
 from hai_scheduler.api.wire.quota import MeOut
+
+
+async def live(ask: Ask[Nothing, Nothing]) -> LiveOut:  # noqa: ARG001 - every endpoint is called alike
+    """Answer: the process is alive."""
+    return LiveOut()
+
+
+async def ready(ask: Ask[Nothing, Nothing]) -> ReadyOut:
+    """Return which replica leads; an error says that no requests should be sent to this replica."""
+    return ReadyOut(leader=await ask.platform.readiness.leader())
 
 
 async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:
@@ -37,5 +48,5 @@ async def me(ask: Ask[Nothing, Nothing]) -> MeOut:
         admin=caller.admin,
         groups=sorted(caller.groups),
         scopes=sorted(caller.scopes),
-        quota=[quota_convert.own_quota_out(view) for view in await ask.platform.insight.queries.own_quota(caller)],
+        quota=[own_quota_out(view) for view in await ask.platform.insight.queries.own_quota(caller)],
     )

@@ -7,7 +7,6 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 
 from hai_scheduler.api.convert import metrics as convert
-from hai_scheduler.api.convert.ranks import rank_of
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.problems import gone
 from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
@@ -23,7 +22,7 @@ async def take(ask: Ask[Nothing, RankMetricsIn]) -> MetricsTaken:
     piece = await in_reader(lambda: convert.piece_of(ask.body))
     try:
         taken = await ask.platform.metrics.intake.take(
-            ask.run, rank_of(ask.path["rank"]), piece, convert.report_of(ask.body.progress)
+            ask.run, ask.number("rank"), piece, convert.report_of(ask.body.progress)
         )
     except Conflict as error:
         raise gone(error) from None

@@ -1,4 +1,4 @@
-"""Endpoints for admins on users, the audit, and the health of the platform."""
+"""Endpoints on users, active ones too, the audit, and the health of the platform."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.audit import AuditPage, AuditQuery
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.people import (
+    ActiveUsersOut,
     ArchivedNamesOut,
     ArchiveOut,
     ArchiveRequest,
@@ -16,7 +17,12 @@ from hai_scheduler.api.wire.people import (
 )
 from hai_scheduler.api.wire.platform import PlatformHealth
 from hai_scheduler.ports.values import AuditFilter
-from hai_scheduler.service.insight.people import PeopleFilter, PeopleOrder
+from hai_scheduler.service.insight.people import PeopleFilter, PeopleOrder, active_users
+
+
+async def active(ask: Ask[Nothing, Nothing]) -> ActiveUsersOut:
+    """Return the names of users with live tasks, and nothing about the tasks."""
+    return ActiveUsersOut(users=await active_users(ask.platform.world.store))
 
 
 async def show_all(ask: Ask[PeopleQuery, Nothing]) -> UserList:

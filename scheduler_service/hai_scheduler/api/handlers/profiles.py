@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hai_scheduler.api.convert import profiles as convert
-from hai_scheduler.api.convert.ranks import rank_of
 from hai_scheduler.api.server.problems import Refused, gone
 from hai_scheduler.api.server.route import Ask, Pieces, RawBytes, Text
 from hai_scheduler.api.wire.params import Nothing
@@ -36,34 +35,31 @@ async def show_all(ask: Ask[Nothing, Nothing]) -> RecordingList:
 
 async def show(ask: Ask[Nothing, Nothing]) -> RecordingOut:
     """Return a recording, with what its traces say once all ranks have ended."""
-    number = convert.number_of("profile", ask.path["profile"])
+    number = ask.number("profile")
     task, recording = await ask.platform.profiling.recordings.show(ask.caller, ask.path["task"], number)
     return convert.recording_out(task, recording)
 
 
 async def remove(ask: Ask[Nothing, Nothing]) -> None:
     """Delete a recording."""
-    await ask.platform.profiling.recordings.remove(
-        ask.caller, ask.path["task"], convert.number_of("profile", ask.path["profile"])
-    )
+    await ask.platform.profiling.recordings.remove(ask.caller, ask.path["task"], ask.number("profile"))
 
 
 async def trace(ask: Ask[Nothing, Nothing]) -> Text:
     """Return a trace as it is stored."""
-    path = ask.path
     body = await ask.platform.profiling.recordings.trace(
         ask.caller,
-        path["task"],
-        convert.number_of("profile", path["profile"]),
-        rank_of(path["rank"]),
-        convert.number_of("trace", path["trace"]),
+        ask.path["task"],
+        ask.number("profile"),
+        ask.number("rank"),
+        ask.number("trace"),
     )
     return Text(body, "application/gzip")
 
 
 async def all_traces(ask: Ask[RanksQuery, Nothing]) -> Pieces:
     """Return the traces of all ranks as one."""
-    number, ranks = convert.number_of("profile", ask.path["profile"]), ask.query.ranks
+    number, ranks = ask.number("profile"), ask.query.ranks
     chosen = None if ranks is None else [int(rank) for rank in ranks.split(",")]
     pieces = await ask.platform.profiling.recordings.all_traces(ask.caller, ask.path["task"], number, chosen)
     return Pieces(pieces, "application/gzip", f"recording-{number}.json.gz")
@@ -71,13 +67,12 @@ async def all_traces(ask: Ask[RanksQuery, Nothing]) -> Pieces:
 
 async def take_piece(ask: Ask[TracePieceQuery, RawBytes]) -> TracePieceTaken:
     """Store a piece of a trace. Raises Refused: 409 with the right offset if it does not fit."""
-    path = ask.path
     try:
         end = await ask.platform.profiling.intake.take_piece(
             ask.run,
-            rank_of(path["rank"]),
-            convert.number_of("profile", path["profile"]),
-            convert.number_of("trace", path["trace"]),
+            ask.number("rank"),
+            ask.number("profile"),
+            ask.number("trace"),
             offset=ask.query.offset,
             data=bytes(ask.body),
         )
@@ -91,10 +86,8 @@ async def take_piece(ask: Ask[TracePieceQuery, RawBytes]) -> TracePieceTaken:
 
 async def finish(ask: Ask[Nothing, RecordedIn]) -> None:
     """Note the end of a rank's recording."""
-    number = convert.number_of("profile", ask.path["profile"])
+    number = ask.number("profile")
     try:
-        await ask.platform.profiling.intake.finish(
-            ask.run, rank_of(ask.path["rank"]), number, convert.recorded_of(ask.body)
-        )
+        await ask.platform.profiling.intake.finish(ask.run, ask.number("rank"), number, convert.recorded_of(ask.body))
     except Conflict as error:
         raise gone(error) from None

@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
-from hai_scheduler.api.convert import storage as convert
+from collections.abc import Sequence
+
 from hai_scheduler.api.server.preconditions import expectation, showing
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.storage import (
     ContainerConfigOut,
+    ContainerEnvironment,
     ContainerQuery,
+    MountedOut,
     MountPut,
     MountQuery,
     MountRuleList,
     MountRuleOut,
+    ResolvedMounts,
 )
-from hai_scheduler.core.workspace.mounts import MountRule
+from hai_scheduler.core.workspace.mounts import MountRule, Placed
 from hai_scheduler.service.shared.archived_names import archived_sentence
 from hai_scheduler.service.shared.errors import Forbidden
+from hai_scheduler.service.shared.versions import version_of
+from hai_scheduler.service.workspace.runtime_env import ContainerView, EnvironmentOption
+
+
+def rule_out(rule: MountRule, warnings: Sequence[str] = ()) -> MountRuleOut:
+    """Return the model of a mount rule."""
+    return MountRuleOut.of(rule, warnings=warnings, version=version_of(rule))
+
+
+def container_config_out(view: ContainerView) -> ContainerConfigOut:
+    """Return the model of what a development container gets."""
+    return ContainerConfigOut.of(
+        view,
+        mounts=[_mounted(one) for one in view.resolution.placed],
+        left_out=view.resolution.left_out,
+        environments=[_offered(one) for one in view.offers],
+    )
+
+
+def resolved_out(view: ContainerView) -> ResolvedMounts:
+    """Return the model of what a user sees by the mount rules."""
+    mounts = [_mounted(one) for one in view.resolution.placed]
+    return ResolvedMounts.of(view, mounts=mounts, left_out=view.resolution.left_out)
+
+
+def _mounted(placed: Placed) -> MountedOut:
+    return MountedOut.of(placed.mount, rule=placed.rule)
+
+
+def _offered(offer: EnvironmentOption) -> ContainerEnvironment:
+    return ContainerEnvironment.of(offer.environment, variables=offer.variables, default=offer.default)
 
 
 async def mounts(ask: Ask[MountQuery, Nothing]) -> MountRuleList:
@@ -26,8 +61,8 @@ async def mounts(ask: Ask[MountQuery, Nothing]) -> MountRuleList:
     if user is not None:
         await ask.meet([user])
         view = await ask.platform.workspace.runtime_envs.container_view(user, None, ask.query.node_group)
-        resolved = convert.resolved_out(view)
-    return MountRuleList(items=[convert.rule_out(rule) for rule in rules], resolved=resolved)
+        resolved = resolved_out(view)
+    return MountRuleList(items=[rule_out(rule) for rule in rules], resolved=resolved)
 
 
 async def put_mount(ask: Ask[Nothing, MountPut]) -> MountRuleOut:
@@ -35,14 +70,14 @@ async def put_mount(ask: Ask[Nothing, MountPut]) -> MountRuleOut:
     rule = MountRule(name=ask.path["rule"], **dict(ask.body))
     await ask.meet_subjects([ask.body.subject])
     writing = ask.platform.workspace.mount_rules.put(ask.caller, rule, expected=expectation(ask.headers))
-    return convert.rule_out(*await showing(writing, convert.rule_out))
+    return rule_out(*await showing(writing, rule_out))
 
 
 async def delete_mount(ask: Ask[Nothing, Nothing]) -> None:
     """Remove a mount rule."""
     expected = expectation(ask.headers)
     deleting = ask.platform.workspace.mount_rules.delete(ask.caller, ask.path["rule"], expected=expected)
-    await showing(deleting, convert.rule_out)
+    await showing(deleting, rule_out)
 
 
 async def container_config(ask: Ask[ContainerQuery, Nothing]) -> ContainerConfigOut:
@@ -50,6 +85,6 @@ async def container_config(ask: Ask[ContainerQuery, Nothing]) -> ContainerConfig
     query = ask.query
     if await ask.platform.people.archiving.names.includes(query.user):
         raise Forbidden(archived_sentence(query.user))
-    return convert.container_config_out(
+    return container_config_out(
         await ask.platform.workspace.runtime_envs.container_view(query.user, query.groups, query.node_group)
     )

@@ -1,23 +1,36 @@
-"""Endpoints on tasks."""
+"""Endpoints on tasks: submissions, lists, labels, many at once, why a task waits, and when it would start."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 
 from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.convert.explain import decision_out, explain_out, forecast_out
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.route import Ask, YamlText
 from hai_scheduler.api.wire.events import EventOut, EventPage
+from hai_scheduler.api.wire.explain import DecisionPage, ExplainOut, ForecastAsk, ForecastOut
 from hai_scheduler.api.wire.params import Nothing, TaskEventQuery, TaskQuery
 from hai_scheduler.api.wire.runs import RunList
-from hai_scheduler.api.wire.tasks import OrderChange, PriorityChange, TaskDetail, TaskPage
+from hai_scheduler.api.wire.tasks import (
+    OrderChange,
+    PriorityChange,
+    TagsPut,
+    TaskActionResult,
+    TaskActionResults,
+    TaskActions,
+    TaskDetail,
+    TaskPage,
+)
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.ports.values import TaskFilter, TaskKey, TaskSort
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.admission import Admitted
+from hai_scheduler.service.tasks.many import ActionResult, TaskAction
 from hai_scheduler.service.tasks.submission import Submission
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
@@ -166,3 +179,63 @@ async def told(ask: Ask[Nothing, object], task: Task) -> TaskDetail:
 async def _told(ask: Ask[Nothing, object], ref: str) -> TaskDetail:
     story = await ask.platform.insight.queries.task(ask.caller, ref)
     return convert.detail(story, ask.caller, await ask.platform.logs.failures.of(story.runs))
+
+
+async def explain(ask: Ask[Nothing, Nothing]) -> ExplainOut:
+    """Return why a task waits and what would let it start, or what it does."""
+    found = await ask.platform.insight.explanations.explain(ask.caller, ask.path["task"])
+    return explain_out(found, ask.caller, ask.platform.world.clock.now())
+
+
+async def decisions(ask: Ask[TaskEventQuery, Nothing]) -> DecisionPage:
+    """Return what was decided on a task."""
+    found = await ask.platform.insight.decisions.of_task(
+        ask.caller, ask.path["task"], after=ask.query.after, limit=ask.query.limit
+    )
+    return DecisionPage(items=[decision_out(ask.caller.say, event) for event in found])
+
+
+async def forecast(ask: Ask[Nothing, ForecastAsk]) -> ForecastOut:
+    """Return when a task would start."""
+    body, forecasts = ask.body, ask.platform.insight.forecasts
+    if (body.task is None) == (body.submit is None):
+        raise Invalid("task", body.task, "give either `task`, an id or a name, or `submit`, a task not submitted yet")
+    horizon = None if body.horizon_s is None else timedelta(seconds=body.horizon_s)
+    if body.submit is not None:
+        found = await forecasts.of_submission(ask.caller, body.submit, horizon=horizon)
+    else:
+        found = await forecasts.of_task(ask.caller, str(body.task), horizon=horizon)
+    return forecast_out(found, ask.caller)
+
+
+async def put_tags(ask: Ask[Nothing, TagsPut]) -> TaskDetail:
+    """Give a task these tags."""
+    task = await ask.platform.tasks.labels.put_tags(ask.caller, ask.path["task"], ask.body.tags)
+    return await told(ask, task)
+
+
+async def star(ask: Ask[Nothing, Nothing]) -> TaskDetail:
+    """Star a task for the caller."""
+    return await told(ask, await ask.platform.tasks.labels.put_star(ask.caller, ask.path["task"], starred=True))
+
+
+async def unstar(ask: Ask[Nothing, Nothing]) -> TaskDetail:
+    """Take the caller's star from a task."""
+    return await told(ask, await ask.platform.tasks.labels.put_star(ask.caller, ask.path["task"], starred=False))
+
+
+async def act(ask: Ask[Nothing, TaskActions]) -> TaskActionResults:
+    """Do one action to many tasks."""
+    results = await ask.platform.tasks.many.act(ask.caller, TaskAction(ask.body.action), ask.body.tasks)
+    refused = sum(result.refusal is not None for result in results)
+    return TaskActionResults(
+        items=[_result(result) for result in results], done=len(results) - refused, refused=refused
+    )
+
+
+def _result(result: ActionResult) -> TaskActionResult:
+    if result.task is not None:
+        task = result.task
+        return TaskActionResult(task=result.ref, task_id=task.id, state=task.state.value, held=task.held)
+    assert result.refusal is not None, f"{result.ref} was neither done nor refused"
+    return TaskActionResult(task=result.ref, code=result.refusal.code, detail=str(result.refusal))

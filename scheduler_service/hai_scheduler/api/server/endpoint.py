@@ -19,18 +19,16 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, stream_request_body
 
 from hai_scheduler.api.server import problems
-from hai_scheduler.api.server.arriving import ArrivingBody
 from hai_scheduler.api.server.auth import Auth, HubHandler, address, has_scope, log_in
-from hai_scheduler.api.server.bodies import read_query
+from hai_scheduler.api.server.bodies import ArrivingBody, read_query
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import HELD_BACK, Limits, Pass
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.api.server.problems import Refused
-from hai_scheduler.api.server.route import OPEN, RUN, Answer, Arriving, Ask, Pieces, Route, Stream, Text
+from hai_scheduler.api.server.route import OPEN, RUN, Answer, Arriving, Ask, Pieces, Route, RouteIndex, Stream, Text
 from hai_scheduler.api.server.streaming import StreamSender, cut_off, flush_in_time, slow_down
-from hai_scheduler.api.server.table import RouteIndex
 from hai_scheduler.api.server.user_book import UserBook
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.values import adapter_of
@@ -146,7 +144,12 @@ class Endpoint(HubHandler):
         """Keep a piece of the body, or use it up, unless the request is refused already."""
         if self._arriving is not None and self._refusal is None:
             return self._use_up(self._arriving, chunk)
-        self._keep(chunk)
+        try:
+            self._body.take(chunk, keep=self._refusal is None)
+        except Refused as refused:
+            self._refusal = refused
+        if self._refusal is not None and self._body.is_endless and not self._finished:
+            self._refuse(self._refusal, close=True)
         return None
 
     async def _use_up(self, arriving: Arriving, chunk: bytes) -> None:
@@ -158,14 +161,6 @@ class Endpoint(HubHandler):
         except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
             self._refusal = error
             await arriving.abort()
-
-    def _keep(self, chunk: bytes) -> None:
-        try:
-            self._body.take(chunk, keep=self._refusal is None)
-        except Refused as refused:
-            self._refusal = refused
-        if self._refusal is not None and self._body.is_endless and not self._finished:
-            self._refuse(self._refusal, close=True)
 
     # -- after the body ---------------------------------------------------------------------------
 

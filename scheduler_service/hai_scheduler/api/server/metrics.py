@@ -34,7 +34,7 @@ from hai_scheduler.service.insight.waits import OverallDemand
 from hai_scheduler.service.platform.health import SILENCE
 from hai_scheduler.service.platform.loop_status import LoopStatus, StatusReader
 from hai_scheduler.service.shared.settings import LabelSettings
-from hai_scheduler.service.tallies.reader import TallyReader
+from hai_scheduler.service.tallies.kept import TallyReader
 
 __all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
 

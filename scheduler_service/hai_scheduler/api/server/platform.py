@@ -21,7 +21,7 @@ from hai_scheduler.service.runs.room import RunsRoom
 from hai_scheduler.service.scheduling.follower import Follower
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.world import World
-from hai_scheduler.service.tallies.reader import TallyReader
+from hai_scheduler.service.tallies.kept import TallyReader
 from hai_scheduler.service.tasks.room import TasksRoom
 from hai_scheduler.service.workspace.room import WorkspaceRoom
 

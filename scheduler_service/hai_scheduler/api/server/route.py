@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
+from urllib.parse import unquote
 
 from pydantic import BaseModel
 
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.platform import Platform
+from hai_scheduler.api.server.problems import Refused
 from hai_scheduler.api.wire.base import Input
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.values import is_body
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.submission import Submission
 
 Query = TypeVar("Query", bound=Input, covariant=True)
@@ -100,6 +104,13 @@ class Ask(Generic[Query, Body]):
         """The run that asks."""
         assert isinstance(self.who, str)
         return self.who
+
+    def number(self, name: str) -> int:
+        """Return a number of the path: of a rank, say. Raises Invalid."""
+        text = self.path[name]
+        if not (text.isascii() and text.isdigit() and len(text) <= (6 if name == "rank" else 18)):
+            raise Invalid(name, text, "is not a number")
+        return int(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,3 +241,39 @@ class Route:
 
 def _kinds(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
+
+
+class RouteIndex:
+    """The routes below a prefix. For each method, a fixed path wins over a path with variable parts."""
+
+    def __init__(self, prefix: str, routes: Sequence[Route]) -> None:
+        self.prefix = prefix
+        self._routes = [
+            (_pattern(prefix + route.path), route) for route in sorted(routes, key=lambda route: route.path.count("{"))
+        ]
+
+    def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
+        """Return the route, and the variable parts of the path, decoded. Raises Refused: 404, 405."""
+        allowed: list[str] = []
+        for pattern, route in self._routes:
+            match = pattern.fullmatch(path)
+            if match is None:
+                continue
+            if route.method == method or (method, route.method) == ("HEAD", "GET"):
+                return route, {name: _decode(text) for name, text in match.groupdict().items()}
+            allowed += ["GET", "HEAD"] if route.method == "GET" else [route.method]
+        if allowed:
+            known = ", ".join(sorted(set(allowed)))
+            raise Refused("method_not_allowed", f"Use {known} here, not {method[:20]}.", {"Allow": known})
+        raise Refused("not_found", f"There is nothing at this path: {self.prefix}/openapi.json lists what there is.")
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(path)))
+
+
+def _decode(text: str) -> str:
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        raise Refused("invalid", "The path is not UTF-8.") from None

@@ -59,11 +59,10 @@ class UserBook:
                     await tx.users.put(UserRecord(name=name, groups=others[name]))
 
     def _has_news(self, caller: Caller) -> bool:
-        return self._written.get(caller.name) != caller.groups or self._visit_is_new(caller)
-
-    def _visit_is_new(self, caller: Caller) -> bool:
         last = self._visits.get((caller.name, caller.admin))
-        return last is None or self._clock.steady() - last >= VISIT_EVERY_S
+        if last is None or self._clock.steady() - last >= VISIT_EVERY_S:
+            return True
+        return self._written.get(caller.name) != caller.groups
 
     async def _write(self, caller: Caller) -> None:
         async with self._store.write() as tx:

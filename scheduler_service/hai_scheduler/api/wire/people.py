@@ -12,6 +12,14 @@ from hai_scheduler.api.wire.base import Input, Output
 from hai_scheduler.api.wire.cluster import LevelCount
 from hai_scheduler.api.wire.quota import QuotaOut, UserQuota
 
+
+class ActiveUsersOut(Output):
+    """Users with live tasks."""
+
+    #: Names of users with a task that is neither ended nor held, in alphabetical order; spot containers do not count.
+    users: list[str]
+
+
 PeopleOrderName = Literal["name", "seen", "running", "waiting"]
 
 

@@ -1,4 +1,4 @@
-"""Models of runs, their ranks and notices, and of what a run may ask about itself."""
+"""Models of runs, their ranks and notices, of what a run may ask about itself, and of orphaned runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,29 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hai_scheduler.api.wire.base import MAX_NUMBER, Input, Length, LevelName, Moment, Output, TaskStateName
+
+
+class OrphanOut(Output):
+    """An orphaned run: a run on the cluster without a task, since the database was restored or is another one."""
+
+    #: `<task id>.<run number>` in the database that had started the run.
+    run: str
+    #: `<database>-<epoch>`; null for runs that older versions have started.
+    origin: str | None
+    #: The user of the run; null: the cluster does not know.
+    user: str | None
+    #: The nodes that the run holds.
+    nodes: list[str]
+    #: Whether a process of it is left. An ended run that may be another platform's stays until an admin ends it here.
+    live: bool
+    #: Whether an admin has ordered its end.
+    ending: bool
+
+
+class OrphanList(Output):
+    """All orphaned runs."""
+
+    items: list[OrphanOut]
 
 
 class CheckpointOut(Output):

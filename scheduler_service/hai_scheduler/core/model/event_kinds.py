@@ -10,12 +10,9 @@ class EventKind(StrEnum):
     """The kind of an event.
 
     A database may hold kinds that this version of the service does not know: code that reads history accepts any text.
-
-    Attributes:
-        meaning: One sentence that explains the kind to readers of events.
     """
 
-    meaning: str
+    meaning: str  #: One sentence that explains the kind to readers of events.
 
     def __new__(cls, value: str, meaning: str) -> Self:
         """Make a member with its value and its meaning."""

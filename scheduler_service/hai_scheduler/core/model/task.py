@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Literal
 
 from hai_scheduler.core.model.code import CodeSnapshot
 from hai_scheduler.core.model.ids import RunId, TaskId
-from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.leaving import Profile, Signal
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.priority import Priority
@@ -152,6 +152,11 @@ class Task:
     def run_id(self, number: int) -> RunId:
         """Return the id of this task's run with that number."""
         return RunId(f"{self.id}.{number}")
+
+
+#: How many processes of the command run on each node: a number; "gpu" is one for each GPU of the node; None is one,
+#: without a launcher, so that each node is one rank.
+RanksPerNode = int | Literal["gpu"] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""All users for admins: their groups, their tasks and quota by priority, when they were last seen, who is archived."""
+"""All users for admins: groups, tasks and quota by priority, when they were last seen, who is active or archived."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from hai_scheduler.core.ledger.row import ERASED
+from hai_scheduler.core.model.limits import SPOT
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
@@ -25,6 +26,7 @@ from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.errors import Invalid, NotFound
 from hai_scheduler.service.shared.world import UseCase
+from hai_scheduler.store.store import Store
 from hai_scheduler.store.transaction import Tx
 
 #: A user counts as an admin if a token of theirs had that right within this time before they were last seen: some
@@ -270,3 +272,15 @@ def _key_of(cursor: str) -> _Key:
     except (ValueError, TypeError):
         message = "is not a cursor: use `next_cursor` of the page before, unchanged"
         raise Invalid("cursor", cursor, message) from None
+
+
+async def active_users(store: Store) -> list[str]:
+    """Users with at least one unfinished task that is not held, spot containers excluded; sorted by name."""
+    async with store.read() as tx:
+        tasks = [task for task in await tx.tasks.unfinished() if not task.held]
+        return sorted({task.user for task in tasks if not await _is_spot(tx, task)})
+
+
+async def _is_spot(tx: Tx, task: Task) -> bool:
+    # The name first: reading every specification would be slow, as the Hub asks every half minute.
+    return task.name.startswith(SPOT) and SPOT in (await tx.tasks.get_spec(task.id)).tags

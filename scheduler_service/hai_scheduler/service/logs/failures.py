@@ -26,17 +26,11 @@ _BEHIND: Final = 10**15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """The first failure of a run.
+    """The first failure of a run."""
 
-    Attributes:
-        run: Number of the run.
-        rank: The rank that failed first; others may have failed because of it.
-        words: Its last lines; none if there is no log, or it cannot be read now.
-    """
-
-    run: int
-    rank: Rank
-    words: LastWords
+    run: int  #: Number of the run.
+    rank: Rank  #: The rank that failed first; others may have failed because of it.
+    words: LastWords  #: Its last lines; none if there is no log, or it cannot be read now.
 
     @property
     def at(self) -> datetime | None:

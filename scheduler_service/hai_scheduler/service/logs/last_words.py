@@ -44,14 +44,10 @@ _RULE: Final = re.compile(r"={20,}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastWords:
-    """The reason why a rank has failed, as far as its log shows it.
+    """The reason why a rank has failed, as far as its log shows it."""
 
-    Attributes:
-        lines: At most `COUNT` lines, in order.
-        worker: The worker that failed first, of those that the launcher names, in words; None: no launcher names one.
-    """
-
-    lines: tuple[str, ...]
+    lines: tuple[str, ...]  #: At most `COUNT` lines, in order.
+    #: The worker that failed first, of those that the launcher names, in words; None: no launcher names one.
     worker: str | None = None
 
 

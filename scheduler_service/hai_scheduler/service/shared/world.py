@@ -17,12 +17,22 @@ from hai_scheduler.ports.images import Images
 from hai_scheduler.ports.messengers import AddressBook, Messenger
 from hai_scheduler.ports.snapshots import Snapshots
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.shared.policy_store import PolicyStore
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.timings import ProcessTimings
 from hai_scheduler.store.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankLocations:
+    """The addresses and folders that ranks need."""
+
+    #: The address at which ranks reach the REST interface.
+    api_url: str
+    #: The folder that contains the checkpoint folders of tasks that name none.
+    checkpoint_root: str
+
 
 #: Returns the versions of the platform's parts; None: it is not installed, or does not answer.
 Versions = Callable[[], Awaitable[Mapping[str, str | None]]]

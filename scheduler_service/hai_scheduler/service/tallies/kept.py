@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from hai_scheduler.core.tallies.families import FAMILIES
 from hai_scheduler.core.tallies.tallies import Histogram, Tallies
+from hai_scheduler.store.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -90,3 +91,16 @@ def _histograms(plain: dict[str, Any]) -> dict[str, dict[tuple[str, ...], Histog
         for name, found in plain.items()
         if name in FAMILIES and FAMILIES[name].bounds and tuple(found["bounds"]) == FAMILIES[name].bounds
     }
+
+
+@dataclass(slots=True)
+class TallyReader:
+    """The tallies as last read."""
+
+    store: Store
+    kept: KeptTallies = field(default_factory=KeptTallies)
+
+    async def look(self) -> None:
+        """Read the tallies. Raises Temporary."""
+        async with self.store.read() as tx:
+            self.kept = kept_of(await tx.settings.get(SETTING))

@@ -60,7 +60,7 @@ Answer = Admitted | OtherEnvironment
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class _Waiting:
+class CheckedSubmission:
     """A submission that has passed all checks that need no transaction."""
 
     caller: Caller
@@ -71,7 +71,7 @@ class _Waiting:
     environment: Environment | None
     #: What the name of its environment means.
     choice: Choice
-    answer: asyncio.Future[Answer]
+    answer: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     @property
     def used(self) -> tuple[str, str] | None:
@@ -100,7 +100,7 @@ class Admission(UseCase):
 
     runtime_envs: RuntimeEnvs
     room: StorageLimit = field(init=False)
-    _line: deque[_Waiting] = field(default_factory=deque)
+    _line: deque[CheckedSubmission] = field(default_factory=deque)
     _work: asyncio.Task[None] | None = None
     #: The environments and the groups of users from the latest transaction.
     _known: tuple[Sequence[Environment], Mapping[str, frozenset[str]]] | None = None
@@ -116,34 +116,11 @@ class Admission(UseCase):
                 return chosen(environments, caller.name, caller.groups or groups.get(caller.name, frozenset()), name)
         return await self.runtime_envs.choose(caller, name)
 
-    async def admit(
-        self,
-        caller: Caller,
-        submission: Submission,
-        new: NewTask,
-        *,
-        environment: Environment | None = None,
-        choice: Choice = NO_CHOICE,
-    ) -> Answer:
+    async def admit(self, waiting: CheckedSubmission) -> Answer:
         """Store a task, or find the earlier task with the same key.
-
-        Args:
-            caller: The user.
-            submission: What the user has submitted.
-            new: The task that it makes.
-            environment: The environment with which the files of the submission were checked.
-            choice: What the name of its environment means.
 
         Raises the errors of `check`, Conflict if the key was used with another description, and Temporary.
         """
-        waiting = _Waiting(
-            caller=caller,
-            submission=submission,
-            new=new,
-            environment=environment,
-            choice=choice,
-            answer=asyncio.get_running_loop().create_future(),
-        )
         self._line.append(waiting)
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._store_all())
@@ -152,7 +129,7 @@ class Admission(UseCase):
     async def check(self, tx: Tx, caller: Caller, task: Task, spec: TaskSpec) -> None:
         """Check that the user's limits allow one more task. Raises Conflict, TooMany and QuotaExceeded (Q5)."""
         self._check_number(await tx.tasks.count_unfinished(caller.name))
-        check_cap(await book_for(tx, caller, self.clock.now()), task, task.priority, self._gpus(task))
+        self._check_cap(await book_for(tx, caller, self.clock.now()), task)
         await self.room.ask(tx, caller.name, size_of(spec))
 
     def _check_number(self, unfinished: int) -> None:
@@ -162,14 +139,14 @@ class Admission(UseCase):
                 "wait for some to end, or stop some."
             )
 
-    def _gpus(self, task: Task) -> int:
-        return self.latest_plan.gpus_per_node(task.group)
+    def _check_cap(self, book: QuotaTable, task: Task) -> None:
+        check_cap(book, task, task.priority, self.latest_plan.gpus_per_node(task.group))
 
     # -- the line ---------------------------------------------------------------------------------
 
     async def _store_all(self) -> None:
         while self._line:
-            taken: list[_Waiting] = []
+            taken: list[CheckedSubmission] = []
             try:
                 await self._store_some(taken, most=TOGETHER)
             except Exception as error:  # noqa: BLE001 - the waiting callers get it
@@ -178,9 +155,11 @@ class Admission(UseCase):
                 else:
                     await self._store_each(taken)
             finally:
-                _cancel(taken)
+                # A caller without an answer is told that the process ends.
+                for waiting in taken:
+                    waiting.answer.cancel()
 
-    async def _store_each(self, taken: Sequence[_Waiting]) -> None:
+    async def _store_each(self, taken: Sequence[CheckedSubmission]) -> None:
         """Store each submission in its own transaction, after their common one failed: only the faulty one fails."""
         for waiting in taken:
             try:
@@ -188,7 +167,7 @@ class Admission(UseCase):
             except Exception as error:  # noqa: BLE001 - as above
                 _fail([waiting], error)
 
-    async def _store_some(self, taken: list[_Waiting], most: int = 0) -> None:
+    async def _store_some(self, taken: list[CheckedSubmission], most: int = 0) -> None:
         """Store these submissions in one transaction, with at most `most` of the line, which are added to `taken`."""
         async with self.store.write() as tx:
             # Only now: more submissions may have come while the transaction waited for its turn, and callers left.
@@ -205,10 +184,10 @@ class Admission(UseCase):
                 elif not waiting.answer.done():
                     waiting.answer.set_result(answer)
 
-    def _take(self, most: int) -> list[_Waiting]:
+    def _take(self, most: int) -> list[CheckedSubmission]:
         """The next submissions of the line; a second one with the same key waits until the first is stored."""
-        taken: list[_Waiting] = []
-        later: list[_Waiting] = []
+        taken: list[CheckedSubmission] = []
+        later: list[CheckedSubmission] = []
         keys: set[tuple[str, str]] = set()
         while self._line and len(taken) < most:
             waiting = self._line.popleft()
@@ -226,7 +205,7 @@ class Admission(UseCase):
 
     # -- in a transaction -------------------------------------------------------------------------
 
-    async def _in(self, tx: Tx, taken: Sequence[_Waiting]) -> list[Answer | HaiError]:
+    async def _in(self, tx: Tx, taken: Sequence[CheckedSubmission]) -> list[Answer | HaiError]:
         """Check each submission, then write the new tasks; returns an answer or an error for each."""
         if not taken:
             return []
@@ -237,7 +216,7 @@ class Admission(UseCase):
             earlier=await tx.tasks.keyed([waiting.used for waiting in taken if waiting.used is not None]),
         )
         self._known = seen.environments, seen.groups
-        found: list[Answer | HaiError | NewTask] = [await self._checked(tx, waiting, seen) for waiting in taken]
+        found = [await self._checked(tx, waiting, seen) for waiting in taken]
         stored = await tx.tasks.add_all([each for each in found if isinstance(each, NewTask)])
         left = iter(stored)
         answers: list[Answer | HaiError] = []
@@ -253,31 +232,28 @@ class Admission(UseCase):
         await tx.events.add_all(lines)
         return answers
 
-    async def _checked(self, tx: Tx, asked: _Waiting, seen: _Seen) -> Answer | HaiError | NewTask:
+    async def _checked(self, tx: Tx, asked: CheckedSubmission, seen: _Seen) -> Answer | HaiError | NewTask:
+        caller, new = asked.caller, asked.new
         try:
             if asked.used is not None and (earlier := seen.earlier.get(asked.used)) is not None:
                 await _check_same(tx, earlier, asked.submission)
                 return Admitted(task=earlier, spec=None, choice=asked.choice)
-            return await self._let_in(tx, asked, seen)
+            if caller.name in seen.archived:
+                # The request may have passed in the moment before.
+                raise Forbidden(archived_sentence(caller.name))
+            groups = caller.groups or seen.groups.get(caller.name, frozenset())
+            if chosen(seen.environments, caller.name, groups, asked.choice.image) != asked.environment:
+                return OtherEnvironment()
+            size, ahead = size_of(new.spec), seen.ahead[caller.name]
+            if caller.name not in seen.unfinished:
+                seen.unfinished[caller.name] = await tx.tasks.count_unfinished(caller.name)
+            self._check_number(seen.unfinished[caller.name] + len(ahead))
+            if caller not in seen.books:
+                seen.books[caller] = await book_for(tx, caller, self.clock.now())
+            self._check_cap(seen.books[caller], new.task)
+            await self.room.take(tx, caller.name, size, ahead=ahead)
         except HaiError as error:
             return error
-
-    async def _let_in(self, tx: Tx, asked: _Waiting, seen: _Seen) -> OtherEnvironment | NewTask:
-        caller, new = asked.caller, asked.new
-        if caller.name in seen.archived:
-            # The request may have passed in the moment before.
-            raise Forbidden(archived_sentence(caller.name))
-        groups = caller.groups or seen.groups.get(caller.name, frozenset())
-        if chosen(seen.environments, caller.name, groups, asked.choice.image) != asked.environment:
-            return OtherEnvironment()
-        size, ahead = size_of(new.spec), seen.ahead[caller.name]
-        if caller.name not in seen.unfinished:
-            seen.unfinished[caller.name] = await tx.tasks.count_unfinished(caller.name)
-        self._check_number(seen.unfinished[caller.name] + len(ahead))
-        if caller not in seen.books:
-            seen.books[caller] = await book_for(tx, caller, self.clock.now())
-        check_cap(seen.books[caller], new.task, new.task.priority, self._gpus(new.task))
-        await self.room.take(tx, caller.name, size, ahead=ahead)
         ahead.append(size)
         return new
 
@@ -287,7 +263,7 @@ class Admission(UseCase):
             action, subject = AdminAction.ENVIRONMENT_BUILD, f"environment:{build.environment}"
             await audit(tx, caller, action, subject, at=self.clock.now(), after=after)
 
-    def _line_of(self, asked: _Waiting, task: Task) -> HistoryEvent:
+    def _line_of(self, asked: CheckedSubmission, task: Task) -> HistoryEvent:
         about: dict[str, Any] = {"name": task.name, "nodes": task.nodes, "gpus": task.gpus}
         if asked.used is not None:
             about["request"] = digest_of(asked.submission)
@@ -319,14 +295,7 @@ async def _check_same(tx: Tx, task: Task, submission: Submission) -> None:
             )
 
 
-def _fail(taken: Sequence[_Waiting], error: Exception) -> None:
+def _fail(taken: Sequence[CheckedSubmission], error: Exception) -> None:
     for waiting in taken:
         if not waiting.answer.done():
             waiting.answer.set_exception(error)
-
-
-def _cancel(taken: Sequence[_Waiting]) -> None:
-    """Cancel the callers without an answer: the process ends."""
-    for waiting in taken:
-        if not waiting.answer.done():
-            waiting.answer.cancel()

@@ -15,10 +15,10 @@ from typing import Any, Final
 import yaml
 
 from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
-from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.leaving import Signal
 from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE
 from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import RanksPerNode
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import HaiError, Invalid
 from hai_scheduler.service.shared.orders import ComputePool, ExperimentFaults, ExperimentOrder

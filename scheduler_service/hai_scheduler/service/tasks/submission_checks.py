@@ -1,19 +1,26 @@
-"""What a submission must be like, before quota and the store are asked."""
+"""What a submission must be like, before quota and the store are asked: fields, files, and what the cluster has."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
-from hai_client.pythons import chosen
+from hai_client.pythons import VENV, chosen
 from hai_scheduler.core.model.leaving import Profile
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.workspace.environments import VARIABLE, Environment
+from hai_scheduler.ports.files import Files
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.words import gang, nodes
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.shared.errors import Invalid, QuotaExceeded, Unavailable
+from hai_scheduler.service.shared.known_names import unknown_group
 from hai_scheduler.service.shared.lookup import check_name, check_tags
 from hai_scheduler.service.shared.world import UseCase
-from hai_scheduler.service.tasks.feasibility import gpus_to_ask_for
 from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
+from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
 
 class SubmissionChecks(UseCase):
@@ -21,10 +28,6 @@ class SubmissionChecks(UseCase):
 
     def check(self, submission: Submission) -> int | None:
         """Return the GPUs of each node that a checked submission takes; None for whole nodes. Raises Invalid."""
-        self._check_alone(submission)
-        return gpus_to_ask_for(self.latest_plan.nodes, submission.group, submission.nodes, submission.gpus)
-
-    def _check_alone(self, submission: Submission) -> None:
         check_shape(submission)
         longest = self.policies.of(submission.group).max_grace
         if submission.grace is not None and not timedelta(0) <= submission.grace <= longest:
@@ -33,8 +36,8 @@ class SubmissionChecks(UseCase):
                 submission.grace.total_seconds(),
                 f"a task may have between 0 and {longest.total_seconds():.0f} seconds to save",
             )
-
         _check_signal(submission, self.grace(submission))
+        return gpus_to_ask_for(self.latest_plan.nodes, submission.group, submission.nodes, submission.gpus)
 
     async def check_files(self, caller: Caller, submission: Submission, environment: Environment | None) -> None:
         """Check that ranks can find the files of a submission, where that can be known. Raises Invalid."""
@@ -67,20 +70,15 @@ def check_shape(submission: Submission) -> None:
     for field_name, path in (("cwd", submission.cwd), ("checkpoint_dir", submission.checkpoint_dir)):
         if path is not None and not path.startswith("/"):
             raise Invalid(field_name, path, "give an absolute path")
-    _check_profile(submission)
-    for name in submission.env:
-        _check_variable(name)
-    _check_retry(submission)
-
-
-def _check_profile(submission: Submission) -> None:
-    """Raise Invalid if the profile sends no signal but the submission names one."""
     if submission.signal is not None and submission.profile in (Profile.COOPERATIVE, Profile.KILL):
         raise Invalid(
             "signal",
             str(submission.signal),
             f"the profile {submission.profile} sends none: use auto, sigterm or slurm with it",
         )
+    for name in submission.env:
+        _check_variable(name)
+    _check_retry(submission)
 
 
 def _check_signal(submission: Submission, grace: timedelta) -> None:
@@ -114,3 +112,78 @@ def _check_retry(submission: Submission) -> None:
     for name, value in without.items():
         if value:
             raise Invalid(name, value, "says how to retry, but retries is 0: set retries to 1 or more, or leave it out")
+
+
+def gpus_to_ask_for(known: Sequence[Node], group: str, count: int, gpus: int | None) -> int | None:
+    """The GPUs of each node for a task that asks for `gpus` on each of `count` nodes; None is whole nodes.
+
+    If every node of the group has exactly `gpus` GPUs, the task takes whole nodes.
+
+    Raises:
+        Unavailable: No node has been seen yet.
+        Invalid: There is no such group, or none of its nodes has that many GPUs.
+        QuotaExceeded: The group has fewer than `count` such nodes.
+    """
+    if not known:
+        raise Unavailable("The scheduler has not seen the nodes yet: try again in a few seconds.")
+    sizes = [node.gpus for node in known if node.group == group]
+    if not sizes:
+        raise unknown_group(group, {node.group for node in known})
+    if gpus is not None:
+        _check_gpus(group, max(sizes), gpus)
+    fitting = len(sizes) if gpus is None else sum(size >= gpus for size in sizes)
+    if count > fitting:
+        asked = gang(ENGLISH, count, gpus)
+        has = str(fitting) if gpus is None else f"{nodes(ENGLISH, fitting)} with as many GPUs"
+        raise QuotaExceeded(
+            f"nodes: {asked} will never be free together, for group {group!r} has {has}: ask for {fitting} or fewer."
+        )
+    return None if all(size == gpus for size in sizes) else gpus
+
+
+def _check_gpus(group: str, most: int, gpus: int) -> None:
+    if gpus < 1:
+        raise Invalid("gpus", gpus, f"{gpus} is too few: ask for at least 1 GPU of each node, or leave it out")
+    if most == 0:
+        raise Invalid("gpus", gpus, f"the nodes of group {group!r} have no GPUs: leave it out and take whole nodes")
+    if gpus > most == 1:
+        raise Invalid(
+            "gpus", gpus, f"no node of group {group!r} has more than 1 GPU: leave it out, and ask for more nodes"
+        )
+    if gpus > most:
+        raise Invalid(
+            "gpus",
+            gpus,
+            f"{gpus} is more than any node of group {group!r} has: ask for {most} or fewer of each node,"
+            " and for more nodes if need be",
+        )
+
+
+async def warnings_of(
+    runtime_envs: RuntimeEnvs, files: Files | None, caller: Caller, submission: Submission, pin: Pin | None
+) -> list[str]:
+    """Warnings if the ranks will not see the Python of the task; else, or if that is unknown, empty.
+
+    Args:
+        runtime_envs: The mounts of users.
+        files: What ranks see.
+        caller: The user.
+        submission: The task, which may bring the user's own venv or conda environment.
+        pin: The generation of an environment of haienv that it runs with; None: none.
+    """
+    haienvs = runtime_envs.pinning.haienvs
+    given = haienvs.prefix(pin) if pin is not None and haienvs is not None else submission.env.get(VENV)
+    if not given or files is None:
+        return []
+    folder = given if pin is not None else chosen(submission.env)
+    if folder is None:
+        return [f"env.{VENV}: {given!r} is not the absolute path of a folder, so it is not used"]
+    try:
+        view = await runtime_envs.container_view(caller.name, caller.groups or None, submission.group)
+    except Invalid:
+        # A mount rule cannot be resolved for this user: the start of the task will report that.
+        return []
+    mounts = tuple(placed.mount for placed in view.resolution.placed)
+    why = await files.unseen(folder, mounts)
+    field = f"env.{VENV}" if pin is None else "environment"
+    return [] if why is None else [f"{field}: {why}"]

@@ -31,10 +31,9 @@ from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.lookup import check_name, find
 from hai_scheduler.service.shared.world import UseCase
-from hai_scheduler.service.tasks.admission import Admission, Admitted, OtherEnvironment
-from hai_scheduler.service.tasks.own_python import warnings_of
+from hai_scheduler.service.tasks.admission import Admission, Admitted, CheckedSubmission, OtherEnvironment
 from hai_scheduler.service.tasks.submission import Submission, spec_of
-from hai_scheduler.service.tasks.submission_checks import SubmissionChecks
+from hai_scheduler.service.tasks.submission_checks import SubmissionChecks, warnings_of
 from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
 from hai_scheduler.service.workspace.rank_env import device_warnings
 from hai_scheduler.service.workspace.room import WorkspaceRoom
@@ -94,13 +93,14 @@ class Submissions(UseCase):
             task = self._task_of(caller, submission, gpus)
             image, warnings = await self.workspace.image_pins.of(environment)
             spec = spec_of(submission, environment, choice.pin, choice.snapshot, image)
-            admitted = await self.admission.admit(
-                caller,
-                submission,
-                NewTask(task=task, spec=spec, idempotency_key=key),
+            checked = CheckedSubmission(
+                caller=caller,
+                submission=submission,
+                new=NewTask(task=task, spec=spec, idempotency_key=key),
                 environment=environment,
                 choice=replace(choice, warnings=(*choice.warnings, *warnings)),
             )
+            admitted = await self.admission.admit(checked)
             if not isinstance(admitted, OtherEnvironment):
                 return admitted
             # The environment has changed since: its Python may be another one.

@@ -11,7 +11,7 @@ from typing import Final
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace import builds
-from hai_scheduler.service.shared.locations import RankLocations
+from hai_scheduler.service.shared.world import RankLocations
 
 #: Variables that the service or the cluster sets for each rank: a submission cannot set them.
 PLATFORM_VARIABLES: Final = frozenset(

@@ -11,17 +11,14 @@ from sqlalchemy import Column, ColumnElement, delete, func, insert, or_, select
 from hai_scheduler.ports.values import AuditEntry, AuditFilter
 from hai_scheduler.store.codec import to_instant
 from hai_scheduler.store.rows import AUDITED
-from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.tables import AUDIT
 
 _ADD = insert(AUDIT)
 
 
-class StoredAudit:
+class StoredAudit(StoredPart):
     """The entries of the audit, which are only appended: none is changed, and only those of long ago are deleted."""
-
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
 
     async def add(self, entry: AuditEntry) -> None:
         """Append an entry; its `number` is ignored, and grows in the order of commits.

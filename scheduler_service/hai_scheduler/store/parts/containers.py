@@ -9,17 +9,14 @@ from sqlalchemy import bindparam, delete, select
 from hai_scheduler.core.ledger.development import DevelopmentContainer
 from hai_scheduler.store.ledger_tables import CONTAINERS
 from hai_scheduler.store.rows import CONTAINER
-from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.small_tables import StoredPart
 
 _ALL = select(CONTAINERS)
 _REMOVE = delete(CONTAINERS).where(CONTAINERS.c.id == bindparam("_id"))
 
 
-class StoredContainers:
+class StoredContainers(StoredPart):
     """The containers that live as far as is known; what they took is in the ledger, also when they are gone."""
-
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
 
     async def all(self) -> Sequence[DevelopmentContainer]:
         """All of them, sorted by id."""

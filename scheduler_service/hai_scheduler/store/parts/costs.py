@@ -15,17 +15,14 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.store.codec import of_instant, to_instant
 from hai_scheduler.store.ledger_tables import BUDGETS, CAPACITY, RATES
 from hai_scheduler.store.rows import BUDGET, NODE_TIME, RATE
-from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.small_tables import StoredPart
 
 
-class StoredRates:
+class StoredRates(StoredPart):
     """The rates; node group, priority and first day belong to one rate at most.
 
     Amounts are texts: no database rounds them.
     """
-
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
 
     async def all(self) -> Sequence[Rate]:
         """All rates, sorted by their keys."""
@@ -41,11 +38,8 @@ class StoredRates:
         return (await self._sql.change(delete(RATES).where(row))).rowcount > 0
 
 
-class StoredBudgets:
+class StoredBudgets(StoredPart):
     """The budgets; a user group has one at most."""
-
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
 
     async def all(self) -> Sequence[GroupBudget]:
         """All budgets, sorted by group."""
@@ -60,11 +54,8 @@ class StoredBudgets:
         return (await self._sql.change(delete(BUDGETS).where(BUDGETS.c.user_group == group))).rowcount > 0
 
 
-class StoredCapacity:
+class StoredCapacity(StoredPart):
     """How much node time there was. It outlives the nodes."""
-
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
 
     async def last(self) -> datetime | None:
         """Up to when node time was counted; None: never."""

@@ -11,22 +11,17 @@ from sqlalchemy import delete, func, insert, or_, select
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.store.rows import EVENT, event_values
-from hai_scheduler.store.statements import Statements
-from hai_scheduler.store.summary import Summary
+from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.tables import EVENTS
 
 _ADD = insert(EVENTS)
 
 
-class StoredEvents:
+class StoredEvents(StoredPart):
     """The events, which are only appended: none is changed, and only those of long ago are deleted.
 
     Their `seq` grows in the order of commits, so a reader who goes on after the last one that it knows misses none.
     """
-
-    def __init__(self, statements: Statements, summary: Summary) -> None:
-        self._sql = statements
-        self._summary = summary
 
     async def add(self, event: HistoryEvent) -> HistoryEvent:
         """Append an event; returns it with its `seq`. Seqs follow commits because writers are serialised."""
@@ -57,7 +52,7 @@ class StoredEvents:
 
     async def last_seq(self) -> int:
         """The greatest seq of an event; 0 if there is no event."""
-        return int((await self._summary.row()).last_event)
+        return int((await self._sql.summary()).last_event)
 
     async def delete_of_task(self, task_id: TaskId) -> None:
         """Delete the events of a task."""

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, delete, insert, select, update
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.store.label_tables import STARS, TASK_TAGS
-from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.tables import SPECS
 
 _SOME_TAGS = select(SPECS.c.task_id, SPECS.c.tags).where(SPECS.c.task_id.in_(bindparam("task_ids", expanding=True)))
@@ -18,14 +18,11 @@ _SOME_STARS = select(STARS.c.task_id).where(
 )
 
 
-class StoredLabels:
+class StoredLabels(StoredPart):
     """The tags of tasks, which all who may see the task share, and the stars, of which each user has their own.
 
     Both go with their task.
     """
-
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
 
     async def tags(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, tuple[str, ...]]:
         """The tags of those tasks, in the order in which they were given; tasks without tags are left out."""

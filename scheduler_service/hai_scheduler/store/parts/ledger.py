@@ -17,7 +17,7 @@ from hai_scheduler.store.codec import to_instant
 from hai_scheduler.store.ledger_rows import KEY, ledger_row_of, ledger_values
 from hai_scheduler.store.ledger_sums import ALL_USERS, LedgerSums
 from hai_scheduler.store.ledger_tables import LEDGER, LEDGER_KEYS
-from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.small_tables import StoredPart
 
 #: Most ids in one query: SQLite takes some thousands of values in a statement.
 _MANY: Final = 500
@@ -38,16 +38,16 @@ _REMOVE = delete(LEDGER).where(LEDGER.c.run_id == bindparam("_run"), LEDGER.c.pa
 _USERS: Final = select(LEDGER_KEYS.c.user_name).where(LEDGER_KEYS.c.user_name != ALL_USERS).distinct()
 
 
-class StoredLedger:
+class StoredLedger(StoredPart):
     """What runs took, day by day, and the sums of it by hour, day and month.
 
     The sums are always those of the rows: who writes a row changes them in the same transaction. Rows have no task
     beside them, and are not deleted with it.
     """
 
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
-        self._sums = LedgerSums(statements)
+    @property
+    def _sums(self) -> LedgerSums:
+        return LedgerSums(self._sql)
 
     async def of_runs(self, run_ids: Collection[RunId]) -> Mapping[RunId, Sequence[LedgerRow]]:
         """The rows of each of those runs, in the order of their parts; runs without rows are left out."""

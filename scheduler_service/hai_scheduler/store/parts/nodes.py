@@ -11,7 +11,7 @@ from hai_scheduler.core.model.node import NodeCondition, NodeMark, Strike
 from hai_scheduler.store.codec import to_instant
 from hai_scheduler.store.label_tables import NODE_CONDITIONS
 from hai_scheduler.store.rows import CONDITION, STRIKE
-from hai_scheduler.store.small_tables import SmallTablePart
+from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.tables import NODE_MARKS, STRIKES, TASKS
 
 # Made once: to build a statement costs as much as to execute it.
@@ -24,7 +24,7 @@ _STRIKES = (
 )
 
 
-class StoredNodes(SmallTablePart):
+class StoredNodes(StoredPart):
     """What the platform remembers of nodes: their marks, and the failures on them. The nodes are the cluster's."""
 
     async def marks(self) -> Mapping[str, NodeMark]:

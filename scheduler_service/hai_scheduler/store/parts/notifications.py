@@ -21,7 +21,7 @@ from hai_scheduler.core.notifying.values import (
 from hai_scheduler.store.codec import of_instant, to_instant
 from hai_scheduler.store.notification_tables import DELIVERIES, NOTIFICATION_RULES, NOTIFICATIONS
 from hai_scheduler.store.rows import DELIVERY, NOTIFICATION
-from hai_scheduler.store.small_tables import SmallTablePart
+from hai_scheduler.store.small_tables import StoredPart
 
 # Made once: to build a statement costs as much as to execute it.
 _RULES: Final = select(NOTIFICATION_RULES)
@@ -37,7 +37,7 @@ _PENDING: Final = DELIVERIES.c.state == DeliveryState.PENDING.value
 _AT_ONCE: Final = 500
 
 
-class StoredNotifications(SmallTablePart):
+class StoredNotifications(StoredPart):
     """The outbox: what users are told, and over which channels it was sent.
 
     A notification is written in the transaction of what it tells of. Its deliveries are written when it is routed,
@@ -90,11 +90,6 @@ class StoredNotifications(SmallTablePart):
         deliveries = [DELIVERY.of(row) for row in rows]
         told = await self._by_id({one.notification for one in deliveries})
         return [(one, told[one.notification]) for one in deliveries]
-
-    async def next_due(self) -> datetime | None:
-        """When the next pending delivery is due; None: none is pending."""
-        first = (await self._sql.ask(select(func.min(DELIVERIES.c.next_at)).where(_PENDING))).scalar()
-        return None if first is None else of_instant(first)
 
     async def save(self, deliveries: Iterable[Delivery]) -> None:
         """Write deliveries that are stored already; one that was deleted meanwhile stays deleted."""

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, select
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.store.rows import REPORTED
-from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.tables import PROGRESS
 
 #: Most ids in one query: SQLite takes some thousands of values in a statement.
@@ -17,14 +17,11 @@ _MANY = 500
 _SOME = select(PROGRESS).where(PROGRESS.c.task_id.in_(bindparam("task_ids", expanding=True)))
 
 
-class StoredProgress:
+class StoredProgress(StoredPart):
     """The newest progress of each task that has reported some; it is deleted with its task.
 
     It is no part of the task: a report changes no version, so that it is in no other writer's way.
     """
-
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
 
     async def of(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, StepProgress]:
         """The progress of those tasks; tasks without any are left out."""

@@ -8,14 +8,14 @@ from sqlalchemy import and_, delete, select
 
 from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.store.rows import QUOTA, USE
-from hai_scheduler.store.small_tables import SmallTablePart
+from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.tables import QUOTAS, USES
 
 # Made once: to build a statement costs as much as to execute it.
 _QUOTAS, _USES = select(QUOTAS), select(USES)
 
 
-class StoredQuotas(SmallTablePart):
+class StoredQuotas(StoredPart):
     """The rows of quota, at most one for each subject, group and priority (Q1)."""
 
     async def all(self) -> Sequence[Quota]:
@@ -42,7 +42,7 @@ class StoredQuotas(SmallTablePart):
         return sorted(rows, key=lambda quota: (quota.subject, quota.group, quota.priority))
 
 
-class StoredUses(SmallTablePart):
+class StoredUses(StoredPart):
     """The decayed use of users, at most one value for each user and node group (O3)."""
 
     async def all(self) -> Sequence[Usage]:

@@ -11,15 +11,12 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.profiling.recordings import Recording
 from hai_scheduler.ports.errors import Absent, OffsetMismatch
 from hai_scheduler.store.rows import RECORDING
-from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.tables import RECORDINGS, TRACE_PIECES
 
 
-class StoredRecordings:
+class StoredRecordings(StoredPart):
     """The recordings with their traces. They are deleted with their task."""
-
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
 
     async def add(self, recording: Recording) -> Recording:
         """Add a recording; returns it with its number, which grows with every one."""

@@ -9,18 +9,15 @@ from sqlalchemy import select
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.store.rows import RUN
-from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.tables import RUNS
 
 #: Most ids in one query: SQLite takes some thousands of values in a statement.
 _MANY = 500
 
 
-class StoredRuns:
+class StoredRuns(StoredPart):
     """All runs of tasks, the earlier ones too. They are written and deleted with their tasks (`StoredTasks`)."""
-
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
 
     async def of_task(self, task_id: TaskId) -> Sequence[Run]:
         """All runs of a task, in the order of their numbers; none for an unknown task."""

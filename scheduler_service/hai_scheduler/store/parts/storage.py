@@ -9,15 +9,12 @@ from sqlalchemy import Integer, cast, func, or_, select, true
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.ports.values import UserStorage
-from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.tables import TASKS
 
 
-class StoredAmounts:
+class StoredAmounts(StoredPart):
     """The sizes of tasks, summed up for each user. They follow from the tasks; nothing is written here."""
-
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
 
     async def of_user(self, user: str) -> UserStorage:
         """The amounts that are kept of the user's tasks."""

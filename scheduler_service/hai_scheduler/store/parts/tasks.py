@@ -35,8 +35,8 @@ from hai_scheduler.store.known import KnownTasks
 from hai_scheduler.store.label_tables import TASK_TAGS
 from hai_scheduler.store.parts.labels import tag_rows
 from hai_scheduler.store.rows import RUN, SPEC, TASKS_WITH_RUNS, task_values, task_with_run, tasks_with_runs
-from hai_scheduler.store.statements import Statements
-from hai_scheduler.store.summary import FORGOTTEN, Summary
+from hai_scheduler.store.small_tables import SmallTables, StoredPart
+from hai_scheduler.store.statements import FORGOTTEN, Statements
 from hai_scheduler.store.tables import RUNS, SETTINGS, SPECS, TASKS
 from hai_scheduler.store.task_filters import conditions_of, key_of
 from hai_scheduler.store.unfinished import UnfinishedTasks
@@ -85,16 +85,15 @@ def _now() -> int:
     return time.time_ns() // 1000
 
 
-class StoredTasks:
+class StoredTasks(StoredPart):
     """The tasks, each with its specification and its latest run.
 
     A task is written whole and only over the version that was read: of two writers of one version, the second fails.
     """
 
-    def __init__(self, statements: Statements, summary: Summary, known: KnownTasks) -> None:
-        self._sql = statements
-        self._summary = summary
-        self._unfinished = UnfinishedTasks(statements, summary, known)
+    def __init__(self, statements: Statements, tables: SmallTables, known: KnownTasks) -> None:
+        super().__init__(statements, tables)
+        self._unfinished = UnfinishedTasks(statements, known)
         #: Whether this transaction has written tasks, so that it may read tasks that are not committed.
         self._changed = False
 
@@ -121,7 +120,7 @@ class StoredTasks:
         if not new:
             return []
         # The number of the next write: writers are serialised, so that numbers grow in the order of commits.
-        number, now = ((await self._summary.row()).change or 0) + 1, _now()
+        number, now = ((await self._sql.summary()).change or 0) + 1, _now()
         self._changed = True
         rows = [
             {

@@ -8,14 +8,14 @@ from sqlalchemy import delete, select, update
 
 from hai_scheduler.ports.values import ArchivedUser, UserRecord, UserVisit
 from hai_scheduler.store.rows import ARCHIVED_USER, USER, VISIT
-from hai_scheduler.store.small_tables import SmallTablePart
+from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.tables import ARCHIVED_USERS, USERS, VISITS
 
 # Made once: to build a statement costs as much as to execute it.
 _USERS, _VISITS, _ARCHIVED = select(USERS), select(VISITS), select(ARCHIVED_USERS)
 
 
-class StoredUsers(SmallTablePart):
+class StoredUsers(StoredPart):
     """The users that the service has seen, as the Hub last showed them; when they were seen, and who is archived.
 
     One record, one visit and one archiving for a name.

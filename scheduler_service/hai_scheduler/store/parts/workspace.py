@@ -11,15 +11,14 @@ from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import MountRule
 from hai_scheduler.store.rows import ENVIRONMENT, FOUND, MOUNT_RULE
-from hai_scheduler.store.small_tables import SmallTablePart
-from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.tables import ENVIRONMENTS, FOUND_MACHINES, MOUNT_RULES
 
 # Made once: to build a statement costs as much as to execute it.
 _MOUNT_RULES, _ENVIRONMENTS = select(MOUNT_RULES), select(ENVIRONMENTS)
 
 
-class StoredMountRules(SmallTablePart):
+class StoredMountRules(StoredPart):
     """The mount rules; a name belongs to one rule at most."""
 
     async def all(self) -> Sequence[MountRule]:
@@ -41,7 +40,7 @@ class StoredMountRules(SmallTablePart):
         return (await self._sql.change(delete(MOUNT_RULES).where(MOUNT_RULES.c.name == name))).rowcount > 0
 
 
-class StoredEnvironments(SmallTablePart):
+class StoredEnvironments(StoredPart):
     """The environments; a name belongs to one environment at most."""
 
     async def all(self) -> Sequence[Environment]:
@@ -65,11 +64,8 @@ class StoredEnvironments(SmallTablePart):
         return (await self._sql.change(delete(ENVIRONMENTS).where(ENVIRONMENTS.c.name == name))).rowcount > 0
 
 
-class StoredFoundMachines:
+class StoredFoundMachines(StoredPart):
     """What tasks have found in images; an image has one entry at most."""
-
-    def __init__(self, statements: Statements) -> None:
-        self._sql = statements
 
     async def of(self, image: str) -> FoundMachine | None:
         """What was found in an image, by its key (`core.workspace.abi.key_of`); None: nothing yet."""

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from hai_scheduler.adapters.images.credentials import basic_for
-from hai_scheduler.adapters.images.names import parse
+from hai_scheduler.adapters.images.names import basic_for, parse
 from hai_scheduler.adapters.images.registries import Registries
 from hai_scheduler.ports.images import NoDigest
 from kit.memory.clock import VirtualClock

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.adapters.kubernetes.evictions import CLOSED_FOR
+from hai_scheduler.adapters.kubernetes.cluster_cache import CLOSED_FOR
 from hai_scheduler.adapters.kubernetes.names import KILLED
 from hai_scheduler.adapters.kubernetes.observation import TOMBSTONES_STAY
 from hai_scheduler.core.model.ids import RunId, TaskId

@@ -43,3 +43,11 @@ class ThingPut(Input):
 
     name: str
     grace_s: float = 1.5
+
+
+class WordyOut(Output):
+    """Something with a long comment."""
+
+    #: What is said of this field is so much that it has no room beside the field, and so it stands above, in lines of
+    #: the width that all lines have.
+    much: int

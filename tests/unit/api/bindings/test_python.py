@@ -9,7 +9,7 @@ import pytest
 
 from hai_scheduler.api.bindings import plan, python
 from hai_scheduler.api.bindings.catalogue import read
-from unit.api.bindings.models import MoreOut
+from unit.api.bindings.models import MoreOut, WordyOut
 
 
 def written(*models: Any, **options: Any) -> str:
@@ -28,8 +28,7 @@ def test_a_model_becomes_a_dataclass() -> None:
         '    """A part. limit None is no limit."""\n'
         "\n"
         "    limit: int | None\n"
-        "    #: One of left, right.\n"
-        "    kind: str\n"
+        "    kind: str  #: One of left, right.\n"
         "\n"
         "\n"
         "@dataclass(frozen=True, slots=True, kw_only=True)\n"
@@ -39,8 +38,7 @@ def test_a_model_becomes_a_dataclass() -> None:
         "    With a second paragraph.\n"
         '    """\n'
         "\n"
-        "    #: When it was made; None: nobody knows.\n"
-        "    at: datetime | None = None\n"
+        "    at: datetime | None = None  #: When it was made; None: nobody knows.\n"
         "    parts: tuple[Part, ...]\n"
         "    names: dict[str, tuple[str, ...]]\n"
         "    each: int | str | None = None\n"
@@ -53,6 +51,15 @@ def test_a_model_becomes_a_dataclass() -> None:
         '    """More of it."""\n'
         "\n"
         "    ready: bool = False\n"
+    )
+
+
+def test_a_comment_without_room_beside_its_field_stands_above_it() -> None:
+    assert written(WordyOut).endswith(
+        "    #: What is said of this field is so much that it has no room beside the field, and so it "
+        "stands above, in lines of\n"
+        "    #: the width that all lines have.\n"
+        "    much: int\n"
     )
 
 

@@ -21,7 +21,7 @@ from hai_scheduler.service.insight.queries import Queries, whose
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.errors import Forbidden
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.locations import RankLocations
+from hai_scheduler.service.shared.world import RankLocations
 from hai_scheduler.store.store import open_store
 from kit.builders import a_spec
 from kit.databases import sqlite_url

@@ -15,7 +15,7 @@ from hai_scheduler.service.insight.task_lists import PIECE, TaskLists, cursor_of
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.errors import Forbidden, Invalid
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.locations import RankLocations
+from hai_scheduler.service.shared.world import RankLocations
 from kit.builders import a_run, a_spec, a_task
 from kit.memory.clock import VirtualClock
 from kit.stores import ScratchStore

@@ -8,7 +8,7 @@ from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.notifying.values import Delivery, NotificationKind
 from hai_scheduler.ports.values import HistoryEvent
-from hai_scheduler.sentences.catalogue import ENGLISH, in_language
+from hai_scheduler.sentences.catalogue import ENGLISH, languages
 from hai_scheduler.sentences.notifications import text_of
 from hai_scheduler.service.notifying.messages import MOST_TOLD, event_of, in_words_of, message_of
 from kit.builders import T0, at
@@ -64,7 +64,7 @@ def test_the_feeds_event_says_who_shows_it() -> None:
 
 
 def test_the_feed_is_read_in_the_language_of_its_reader() -> None:
-    chinese = in_language("zh-CN")
+    chinese = languages()["zh-cn"]
     one, digest = event_of([told()], T0), event_of([told(), told(kind=NotificationKind.STARTED)], T0)
     assert in_words_of(ENGLISH, one) is one
     assert in_words_of(chinese, one).data == {**one.data, "text": text_of(chinese, told())}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import RanksPerNode
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, Invalid, QuotaExceeded

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hai_slurm.shared.getting import KnownOptions
-from hai_slurm.shared.options import BadOption
+from hai_slurm.shared.getting import BadOption, KnownOptions
 
 KNOWN = KnownOptions({"u": "user=", "n": "noheader", "t": "states="}, {"uid": "user=", "me": "me", "state": "states="})
 

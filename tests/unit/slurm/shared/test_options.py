@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hai_slurm.shared.options import BOTH, IGNORED, OPTIONS, REFUSED, SBATCH, SRUN, USED, BadOption, read
+from hai_slurm.shared.getting import BadOption
+from hai_slurm.shared.options import BOTH, IGNORED, OPTIONS, REFUSED, SBATCH, SRUN, USED, read
 
 
 @pytest.mark.parametrize(

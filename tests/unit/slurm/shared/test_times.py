@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from hai_slurm.shared.options import BadOption
+from hai_slurm.shared.getting import BadOption
 from hai_slurm.shared.times import point_of
 
 NOW = datetime.fromisoformat("2026-11-27T22:30:15").astimezone()

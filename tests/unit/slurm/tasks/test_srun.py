@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from hai_client.launching.layout import BadLayout
-from hai_slurm.shared.options import SRUN, BadOption, read
+from hai_slurm.shared.getting import BadOption
+from hai_slurm.shared.options import SRUN, read
 from hai_slurm.tasks import srun, wire
 from hai_slurm.tasks.srun import exported, layout_of, main, request_of
 from hai_slurm.tasks.wire import Closed, Output, WireError

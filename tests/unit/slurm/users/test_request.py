@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hai_slurm.shared.options import BadOption
+from hai_slurm.shared.getting import BadOption
 from hai_slurm.users.request import asked, exports, seconds_of, signal_of
 from hai_slurm.users.script import directives
 

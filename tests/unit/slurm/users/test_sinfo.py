@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hai_slurm.shared.options import BadOption
+from hai_slurm.shared.getting import BadOption
 from hai_slurm.users.sinfo import read_sinfo
 
 

@@ -1,13 +1,11 @@
 /** Who changed what, filtered by the address. */
 
-import { useEffect, type JSX } from 'react';
+import type { JSX } from 'react';
 import type { IAuditQuery } from '../../../api/admin';
 import { EventKind } from '../../../api/constants';
-import type { IAuditPage } from '../../../api/types';
-import { AdminModel } from '../../../models/admin';
 import { trans } from '../../../text/translate';
-import { Notice } from '../../react';
-import { useModel, useStudio } from '../context';
+import { Reading } from '../../react';
+import { useRead } from '../context';
 import { changeQuery, Link, useRouter, type Query } from '../router';
 import { AuditTable } from './AuditTable';
 import { localInput } from './quota';
@@ -36,21 +34,14 @@ export function auditQuery(query: Query): IAuditQuery {
 }
 
 export function AuditPage(): JSX.Element {
-  const { api, feed } = useStudio();
   const router = useRouter();
   const { query } = router.route;
-  const asked = auditQuery(query);
-  const model = useModel(
-    () =>
-      new AdminModel<IAuditQuery, IAuditPage>({
-        feed,
-        name: 'hai:audit',
-        kinds: KINDS,
-        ask: question => api.admin.audit(question),
-        question: asked
-      })
+  const model = useRead(
+    'audit',
+    KINDS,
+    (api, query: IAuditQuery) => api.admin.audit(query),
+    auditQuery(query)
   );
-  useEffect(() => model.look(asked));
   const change = (words: Query): void => changeQuery(router, { ...words, cursor: '' });
   const text = (word: (typeof WORDS)[number], label: string, example: string): JSX.Element => (
     <FilterText
@@ -85,12 +76,8 @@ export function AuditPage(): JSX.Element {
         {time('since', trans.__('From'))}
         {time('until', trans.__('Until'))}
       </div>
-      {model.error !== null && <Notice kind="error">{model.error}</Notice>}
-      {page ? (
-        <AuditTable items={page.items} />
-      ) : (
-        model.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>
-      )}
+      <Reading error={model.error} ready={page !== null} />
+      {page && <AuditTable items={page.items} />}
       <p className="hai-Pager">
         {cursor !== undefined && (
           <Link to={{ page: 'audit', query: others }}>{trans.__('Newest changes')}</Link>

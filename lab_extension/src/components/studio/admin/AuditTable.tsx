@@ -3,6 +3,7 @@
 import type { JSX } from 'react';
 import type { IAuditEntry } from '../../../api/types';
 import { trans } from '../../../text/translate';
+import { Table } from '../../Table';
 import { moment, valueText } from './values';
 
 /** What differs: a field, its value before, and after. */
@@ -22,35 +23,26 @@ export function AuditTable({ items }: { items: readonly IAuditEntry[] }): JSX.El
   return items.length === 0 ? (
     <p className="hai-Empty">{trans.__('Nothing was changed.')}</p>
   ) : (
-    <div className="hai-Table-scroll" tabIndex={0} role="region" aria-label={trans.__('Changes')}>
-      <table className="hai-Table hai-Audit" data-testid="hai-audit">
-        <thead>
-          <tr>
-            <th scope="col">{trans.__('Time')}</th>
-            <th scope="col">{trans.__('By')}</th>
-            <th scope="col">{trans.__('Action')}</th>
-            <th scope="col">{trans.__('Subject')}</th>
-            <th scope="col">{trans.__('Before → after')}</th>
-            <th scope="col">{trans.__('Address')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map(entry => (
-            <tr key={entry.number}>
-              <td>{moment(entry.at)}</td>
-              <th scope="row">{entry.actor}</th>
-              <td>{entry.action}</td>
-              <td>{entry.subject}</td>
-              <td>
-                {differencesOf(entry).map(([field, before, after]) => (
-                  <div key={field}>{`${field}: ${before} → ${after}`}</div>
-                ))}
-              </td>
-              <td>{entry.address ?? '–'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      region={trans.__('Changes')}
+      testId="hai-audit"
+      className="hai-Table hai-Audit"
+      items={items}
+      keyOf={entry => entry.number}
+      columns={[
+        { title: trans.__('Time'), cell: entry => moment(entry.at) },
+        { title: trans.__('By'), head: true, cell: entry => entry.actor },
+        { title: trans.__('Action'), cell: entry => entry.action },
+        { title: trans.__('Subject'), cell: entry => entry.subject },
+        {
+          title: trans.__('Before → after'),
+          cell: entry =>
+            differencesOf(entry).map(([field, before, after]) => (
+              <div key={field}>{`${field}: ${before} → ${after}`}</div>
+            ))
+        },
+        { title: trans.__('Address'), cell: entry => entry.address ?? '–' }
+      ]}
+    />
   );
 }

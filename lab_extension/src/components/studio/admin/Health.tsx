@@ -2,14 +2,13 @@
 
 import type { JSX } from 'react';
 import type { IPlatformHealth } from '../../../api/types';
-import { AdminModel } from '../../../models/admin';
 import { alarmDetail, alarmText, severityText } from '../../../text/alarms';
 import { RUNBOOK_NAMES } from '../../../text/runbook';
 import { numberText } from '../../../text/words';
 import { duration } from '../../../text/format';
 import { trans } from '../../../text/translate';
 import { Notice } from '../../react';
-import { useModel, useStudio } from '../context';
+import { useRead } from '../context';
 import { useRouter } from '../router';
 import { Runbook, RunbookLink } from './Runbook';
 import { moment } from './values';
@@ -94,18 +93,7 @@ export function HealthPage(): JSX.Element {
 }
 
 function Health(): JSX.Element {
-  const { api, feed } = useStudio();
-  const model = useModel(
-    () =>
-      new AdminModel<null, IPlatformHealth>({
-        feed,
-        name: 'hai:health',
-        kinds: ['node.', 'cluster.'],
-        live: 10_000,
-        ask: () => api.admin.health(),
-        question: null
-      })
-  );
+  const model = useRead('health', ['node.', 'cluster.'], api => api.admin.health(), null, 10_000);
   const health = model.value;
   return (
     <>

@@ -1,16 +1,16 @@
 /** The users with their tasks and quota; with `user` in the address one of them. */
 
-import { Fragment, useEffect, useState, type JSX } from 'react';
+import { useState, type JSX } from 'react';
 import type { IPeopleQuery } from '../../../api/admin';
-import type { ILevelCount, IUser, IUserList, IUserQuota } from '../../../api/types';
-import { AdminModel } from '../../../models/admin';
+import type { ILevelCount, IUser, IUserQuota } from '../../../api/types';
 import { relative } from '../../../text/format';
 import { count, numberText, priorityLabel } from '../../../text/words';
 import { trans } from '../../../text/translate';
 import { Select } from '../../Select';
 import { useHost } from '../../host';
 import { Notice, useNow } from '../../react';
-import { useModel, useStudio } from '../context';
+import { Table, type ITableColumn } from '../../Table';
+import { useRead } from '../context';
 import { changeQuery, Link, useRouter, type Query } from '../router';
 import { Person, PersonQuota } from './Person';
 import { FilterText } from './Refused';
@@ -36,22 +36,15 @@ export function PeoplePage(): JSX.Element {
 }
 
 function People(): JSX.Element {
-  const { api, feed } = useStudio();
   const router = useRouter();
   const host = useHost();
   const { query } = router.route;
-  const asked = peopleQuery(query);
-  const model = useModel(
-    () =>
-      new AdminModel<IPeopleQuery, IUserList>({
-        feed,
-        name: 'hai:people',
-        kinds: ['task.', 'quota.', 'user.'],
-        ask: question => api.admin.users(question),
-        question: asked
-      })
+  const model = useRead(
+    'people',
+    ['task.', 'quota.', 'user.'],
+    (api, query: IPeopleQuery) => api.admin.users(query),
+    peopleQuery(query)
   );
-  useEffect(() => model.look(asked));
   const page = model.value;
   // Another filter has other pages.
   const filter = (words: Query): void => changeQuery(router, { ...words, cursor: '' });
@@ -168,74 +161,74 @@ function Users(props: { items: readonly IUser[]; onOrder: (order: string) => voi
   const now = useNow(30_000);
   const [open, setOpen] = useState<string | null>(null);
   const { route } = useRouter();
-  const head = (order: (typeof ORDERS)[number], title: string): JSX.Element => {
-    const sorted = (route.query.order ?? 'name') === order;
-    return (
-      <th
-        scope="col"
-        {...(sorted
-          ? { 'aria-sort': order === 'name' ? ('ascending' as const) : ('descending' as const) }
-          : {})}
-      >
+  const sorted = (
+    order: (typeof ORDERS)[number],
+    title: string
+  ): Pick<ITableColumn<IUser>, 'title' | 'sorted'> => {
+    const shown = (route.query.order ?? 'name') === order;
+    return {
+      title: (
         <button className="hai-Virtual-sort" onClick={() => props.onOrder(order)}>
           {title}
-          <span aria-hidden="true">{sorted ? (order === 'name' ? ' ▴' : ' ▾') : ''}</span>
+          <span aria-hidden="true">{shown ? (order === 'name' ? ' ▴' : ' ▾') : ''}</span>
         </button>
-      </th>
-    );
+      ),
+      sorted: shown ? (order === 'name' ? 'ascending' : 'descending') : undefined
+    };
   };
   return (
-    <div className="hai-Table-scroll" tabIndex={0} role="region" aria-label={trans.__('People')}>
-      <table className="hai-Table" data-testid="hai-people">
-        <thead>
-          <tr>
-            {head('name', trans.__('User'))}
-            <th scope="col">{trans.__('User groups')}</th>
-            {head('running', trans.__('Running'))}
-            {head('waiting', trans.__('Waiting'))}
-            <th scope="col">{trans.__('Quota: held of limit')}</th>
-            {head('seen', trans.__('Last seen'))}
-            <th scope="col">{trans.__('Change')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {props.items.map(user => (
-            <Fragment key={user.name}>
-              <tr>
-                <th scope="row">
-                  <Link className="hai-Table-name" to={{ page: 'people', query: { user: user.name } }}>
-                    {user.name}
-                  </Link>
-                  {user.admin && <span className="hai-Tag">{trans.__('admin')}</span>}
-                  {user.archived && <span className="hai-Tag">{trans.__('archived')}</span>}
-                </th>
-                <td>{user.groups.join(', ') || '–'}</td>
-                <td>{levelsText(user.levels, 'running') || '–'}</td>
-                <td>{levelsText(user.levels, 'waiting') || '–'}</td>
-                <td className="hai-Admin-help">{limitsText(user.quota)}</td>
-                <td>{user.seen_at === null ? trans.__('never') : relative(user.seen_at, now)}</td>
-                <td>
-                  <button
-                    className="hai-Link"
-                    aria-expanded={open === user.name}
-                    aria-label={trans.__('Quota of %1', user.name)}
-                    onClick={() => setOpen(open === user.name ? null : user.name)}
-                  >
-                    {trans.__('Quota')}
-                  </button>
-                </td>
-              </tr>
-              {open === user.name && (
-                <tr>
-                  <td colSpan={7} className="hai-Admin-inside">
-                    <PersonQuota name={user.name} />
-                  </td>
-                </tr>
-              )}
-            </Fragment>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      region={trans.__('People')}
+      testId="hai-people"
+      items={props.items}
+      keyOf={user => user.name}
+      below={user => (open === user.name ? <PersonQuota name={user.name} /> : null)}
+      columns={[
+        {
+          ...sorted('name', trans.__('User')),
+          head: true,
+          cell: user => (
+            <>
+              <Link className="hai-Table-name" to={{ page: 'people', query: { user: user.name } }}>
+                {user.name}
+              </Link>
+              {user.admin && <span className="hai-Tag">{trans.__('admin')}</span>}
+              {user.archived && <span className="hai-Tag">{trans.__('archived')}</span>}
+            </>
+          )
+        },
+        { title: trans.__('User groups'), cell: user => user.groups.join(', ') || '–' },
+        {
+          ...sorted('running', trans.__('Running')),
+          cell: user => levelsText(user.levels, 'running') || '–'
+        },
+        {
+          ...sorted('waiting', trans.__('Waiting')),
+          cell: user => levelsText(user.levels, 'waiting') || '–'
+        },
+        {
+          title: trans.__('Quota: held of limit'),
+          className: 'hai-Admin-help',
+          cell: user => limitsText(user.quota)
+        },
+        {
+          ...sorted('seen', trans.__('Last seen')),
+          cell: user => (user.seen_at === null ? trans.__('never') : relative(user.seen_at, now))
+        },
+        {
+          title: trans.__('Change'),
+          cell: ({ name }) => (
+            <button
+              className="hai-Link"
+              aria-expanded={open === name}
+              aria-label={trans.__('Quota of %1', name)}
+              onClick={() => setOpen(open === name ? null : name)}
+            >
+              {trans.__('Quota')}
+            </button>
+          )
+        }
+      ]}
+    />
   );
 }

@@ -2,12 +2,12 @@
 
 import { useState, type JSX } from 'react';
 import type { IUserDetail } from '../../../api/types';
-import { AdminModel } from '../../../models/admin';
+import type { AdminModel } from '../../../models/admin';
 import { trans } from '../../../text/translate';
 import { count } from '../../../text/words';
 import { useHost } from '../../host';
-import { Notice } from '../../react';
-import { useModel, useStudio } from '../context';
+import { Reading } from '../../react';
+import { useRead, useStudio } from '../context';
 import { Link } from '../router';
 import { AuditTable } from './AuditTable';
 import { QuotaTable } from './QuotaTable';
@@ -15,17 +15,7 @@ import { Refused, useChange } from './Refused';
 import { moment } from './values';
 
 function usePerson(name: string): AdminModel<string, IUserDetail> {
-  const { api, feed } = useStudio();
-  return useModel(
-    () =>
-      new AdminModel<string, IUserDetail>({
-        feed,
-        name: 'hai:person',
-        kinds: ['task.', 'quota.', 'user.'],
-        ask: question => api.admin.user(question),
-        question: name
-      })
-  );
+  return useRead('person', ['task.', 'quota.', 'user.'], (api, user: string) => api.admin.user(user), name);
 }
 
 /** The quota of a user within the table of users. */
@@ -33,12 +23,8 @@ export function PersonQuota({ name }: { name: string }): JSX.Element {
   const model = usePerson(name);
   return (
     <>
-      {model.error !== null && <Notice kind="error">{model.error}</Notice>}
-      {model.value ? (
-        <QuotaTable user={model.value} onChanged={() => void model.refresh()} />
-      ) : (
-        model.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>
-      )}
+      <Reading error={model.error} ready={model.value !== null} />
+      {model.value && <QuotaTable user={model.value} onChanged={() => void model.refresh()} />}
     </>
   );
 }
@@ -52,10 +38,8 @@ export function Person({ name }: { name: string }): JSX.Element {
         <Link to={{ page: 'people' }}>{trans.__('People')}</Link> / {name}
       </p>
       <h1>{name}</h1>
-      {model.error !== null && <Notice kind="error">{model.error}</Notice>}
-      {user === null ? (
-        model.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>
-      ) : (
+      <Reading error={model.error} ready={user !== null} />
+      {user && (
         <>
           <section className="hai-Card" aria-label={trans.__('User')}>
             <p className="hai-Line">

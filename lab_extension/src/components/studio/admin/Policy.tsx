@@ -2,14 +2,14 @@
 
 import { useRef, useState, type JSX } from 'react';
 import type { IPolicy, IPolicyNumber } from '../../../api/types';
-import { AdminModel } from '../../../models/admin';
 import { choiceText, meaningText } from '../../../text/policyNumbers';
 import { rulesText } from '../../../text/rules';
 import { trans } from '../../../text/translate';
 import { useHost } from '../../host';
-import { Notice } from '../../react';
+import { Notice, Reading } from '../../react';
 import { Select } from '../../Select';
-import { useModel, useStudio } from '../context';
+import { Table } from '../../Table';
+import { useRead, useStudio } from '../context';
 import { changeQuery, useRouter } from '../router';
 import { RefusedChange, useVersioned } from './Collision';
 import {
@@ -28,27 +28,15 @@ import { TrialView, useTrial } from './Trial';
 import { valueText } from './values';
 
 export function PolicyPage(): JSX.Element {
-  const { api, feed } = useStudio();
   const { query } = useRouter().route;
-  const model = useModel(
-    () =>
-      new AdminModel<null, IPolicy>({
-        feed,
-        name: 'hai:policy',
-        kinds: ['policy.'],
-        ask: () => api.policy(),
-        question: null
-      })
-  );
+  const model = useRead('policy', ['policy.'], api => api.policy(), null);
   const policy = model.value;
   const group = query.group ?? null;
   return (
     <>
       <h1>{trans.__('Policy')}</h1>
-      {model.error !== null && <Notice kind="error">{model.error}</Notice>}
-      {policy === null ? (
-        model.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>
-      ) : (
+      <Reading error={model.error} ready={policy !== null} />
+      {policy && (
         <>
           {policy.trouble !== null && <Notice kind="error">{policy.trouble}</Notice>}
           {policy.warnings.map(warning => (
@@ -215,92 +203,99 @@ function Numbers(props: {
   draft: PolicyDraft;
   onDraft: (name: string, text: string | null) => void;
 }): JSX.Element {
-  const { policy, group } = props;
+  const { policy, group, draft, onDraft } = props;
   return (
-    <div className="hai-Table-scroll" tabIndex={0} role="region" aria-label={trans.__('Policy numbers')}>
-      <table className="hai-Table" data-testid="hai-policy">
-        <thead>
-          <tr>
-            <th scope="col">{trans.__('Number')}</th>
-            <th scope="col">{trans.__('Meaning')}</th>
-            <th scope="col">{trans.__('Default')}</th>
-            <th scope="col">{trans.__('In force')}</th>
-            <th scope="col">{trans.__('Comes from')}</th>
-            {group === null && <th scope="col">{trans.__('Node groups with another value')}</th>}
-            <th scope="col">{trans.__('Reset')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {policy.numbers.map(number => (
-            <NumberLine
-              key={number.name}
+    <Table
+      region={trans.__('Policy numbers')}
+      testId="hai-policy"
+      items={policy.numbers}
+      keyOf={number => number.name}
+      columns={[
+        {
+          title: trans.__('Number'),
+          head: true,
+          cell: number => <NumberName number={number} text={draft[number.name]} />
+        },
+        { title: trans.__('Meaning'), className: 'hai-Admin-help', cell: meaningText },
+        { title: trans.__('Default'), cell: number => valueText(number.default) },
+        {
+          title: trans.__('In force'),
+          cell: number => (
+            <Value
               number={number}
               group={group}
-              text={props.draft[number.name]}
-              onDraft={text => props.onDraft(number.name, text)}
+              text={draft[number.name]}
+              onDraft={text => onDraft(number.name, text)}
             />
-          ))}
-        </tbody>
-      </table>
-    </div>
+          )
+        },
+        { title: trans.__('Comes from'), cell: number => sourceWords(inForce(number, group)) },
+        ...(group === null
+          ? [
+              {
+                title: trans.__('Node groups with another value'),
+                className: 'hai-Admin-help',
+                cell: (number: IPolicyNumber) => othersWords(number) || '–'
+              }
+            ]
+          : []),
+        {
+          title: trans.__('Reset'),
+          cell: number => {
+            const { name } = number;
+            const reset = draft[name] === null;
+            return (
+              resettable(number, group) && (
+                <button
+                  className="hai-Link"
+                  aria-label={reset ? trans.__('Keep %1', name) : trans.__('Reset %1', name)}
+                  onClick={() => onDraft(name, reset ? textOf(number, group) : null)}
+                >
+                  {reset ? trans.__('Keep') : trans.__('Reset')}
+                </button>
+              )
+            );
+          }
+        }
+      ]}
+    />
   );
 }
 
 /** `text`: what is drafted for it; null: its reset; undefined: nothing. */
-function NumberLine(props: {
+interface IDrafted {
   number: IPolicyNumber;
-  group: string | null;
   text: string | null | undefined;
-  onDraft: (text: string | null) => void;
-}): JSX.Element {
-  const { number, group, text } = props;
-  const force = inForce(number, group);
+}
+
+function NumberName({ number, text }: IDrafted): JSX.Element {
   return (
-    <tr>
-      <th scope="row">
-        <code>{number.name}</code>
-        <div className="hai-Soft">{rulesText(number.rule)}</div>
-        {text !== undefined && (
-          <span className="hai-Tag">{text === null ? trans.__('reset') : trans.__('changed')}</span>
-        )}
-      </th>
-      <td className="hai-Admin-help">{meaningText(number)}</td>
-      <td>{valueText(number.default)}</td>
-      <td>
-        {number.choices.length > 0 ? (
-          <Choice
-            number={number}
-            word={text === undefined ? textOf(number, group) : text}
-            onDraft={props.onDraft}
-          />
-        ) : (
-          <input
-            className={`jp-mod-styled hai-Admin-value ${number.kind === 'weights' ? 'hai-mod-wide' : ''}`}
-            aria-label={trans.__('%1 in force', number.name)}
-            spellCheck={false}
-            value={text === null ? '' : (text ?? textOf(number, group))}
-            placeholder={
-              text === null ? trans.__('reset') : number.kind === 'weights' ? 'alice=2, bob=1' : ''
-            }
-            disabled={text === null}
-            onChange={event => props.onDraft(event.target.value)}
-          />
-        )}
-      </td>
-      <td>{sourceWords(force)}</td>
-      {group === null && <td className="hai-Admin-help">{othersWords(number) || '–'}</td>}
-      <td>
-        {resettable(number, group) && (
-          <button
-            className="hai-Link"
-            aria-label={text === null ? trans.__('Keep %1', number.name) : trans.__('Reset %1', number.name)}
-            onClick={() => props.onDraft(text === null ? textOf(number, group) : null)}
-          >
-            {text === null ? trans.__('Keep') : trans.__('Reset')}
-          </button>
-        )}
-      </td>
-    </tr>
+    <>
+      <code>{number.name}</code>
+      <div className="hai-Soft">{rulesText(number.rule)}</div>
+      {text !== undefined && (
+        <span className="hai-Tag">{text === null ? trans.__('reset') : trans.__('changed')}</span>
+      )}
+    </>
+  );
+}
+
+function Value(props: IDrafted & { group: string | null; onDraft: (text: string) => void }): JSX.Element {
+  const { number, text, group, onDraft } = props;
+  const word = text === undefined ? textOf(number, group) : text;
+  const weights = number.kind === 'weights';
+  return number.choices.length > 0 ? (
+    <Choice number={number} word={word} onDraft={onDraft} />
+  ) : (
+    <input
+      className={`jp-mod-styled hai-Admin-value ${weights ? 'hai-mod-wide' : ''}`}
+      aria-label={trans.__('%1 in force', number.name)}
+      spellCheck={false}
+      value={word ?? ''}
+      placeholder={word === null ? trans.__('reset') : weights ? 'alice=2, bob=1' : ''}
+      disabled={word === null}
+      onChange={event => onDraft(event.target.value)}
+    />
   );
 }
 

@@ -3,10 +3,11 @@
 import { useState, type JSX } from 'react';
 import type { QuotaKey } from '../../../api/admin';
 import { PRIORITIES } from '../../../api/constants';
-import type { IQuota, IUserDetail, IUserQuota } from '../../../api/types';
+import type { IQuota, IUserDetail } from '../../../api/types';
 import { numberText, priorityLabel } from '../../../text/words';
 import { trans } from '../../../text/translate';
 import { Select } from '../../Select';
+import { Table } from '../../Table';
 import { useHost } from '../../host';
 import { useStudio } from '../context';
 import { RefusedChange, useVersioned } from './Collision';
@@ -23,33 +24,39 @@ export function QuotaTable(props: { user: IUserDetail; onChanged: () => void }):
     user.rows.find(row => row.subject === `user:${user.name}` && idOf(row) === idOf(level)) ?? null;
   return (
     <>
-      <div className="hai-Table-scroll">
-        <table className="hai-Table" aria-label={trans.__('Quota of %1', user.name)}>
-          <thead>
-            <tr>
-              <th scope="col">{trans.__('Node group')}</th>
-              <th scope="col">{trans.__('Priority')}</th>
-              <th scope="col" className="hai-mod-number">
-                {trans.__('Held')}
-              </th>
-              <th scope="col" className="hai-mod-number">
-                {trans.__('Limit')}
-              </th>
-              <th scope="col" className="hai-mod-number">
-                {trans.__('Ceiling')}
-              </th>
-              <th scope="col">{trans.__('Expires')}</th>
-              <th scope="col">{trans.__('Given by the row')}</th>
-              <th scope="col">{trans.__('Change')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {user.quota.map(quota => (
-              <QuotaLine key={idOf(quota)} quota={quota} onEdit={() => setEdited(quota)} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label={trans.__('Quota of %1', user.name)}
+        items={user.quota}
+        keyOf={idOf}
+        columns={[
+          { title: trans.__('Node group'), cell: quota => quota.group },
+          { title: trans.__('Priority'), head: true, cell: quota => priorityLabel(quota.priority) },
+          { title: trans.__('Held'), number: true, cell: quota => numberText(quota.used) },
+          { title: trans.__('Limit'), number: true, cell: quota => quota.limit ?? trans.__('no limit') },
+          { title: trans.__('Ceiling'), number: true, cell: quota => quota.ceiling ?? '–' },
+          {
+            title: trans.__('Expires'),
+            cell: ({ expires_at }) => (expires_at === null ? trans.__('never') : moment(expires_at))
+          },
+          { title: trans.__('Given by the row'), cell: quota => quota.source },
+          {
+            title: trans.__('Change'),
+            cell: quota => (
+              <button
+                className="hai-Link"
+                onClick={() => setEdited(quota)}
+                aria-label={trans.__(
+                  'Edit the quota for %1 in %2',
+                  priorityLabel(quota.priority),
+                  quota.group
+                )}
+              >
+                {trans.__('Edit')}
+              </button>
+            )
+          }
+        ]}
+      />
       {user.quota.length === 0 && (
         <p className="hai-Empty">{trans.__('No row of quota counts for %1.', user.name)}</p>
       )}
@@ -70,30 +77,6 @@ export function QuotaTable(props: { user: IUserDetail; onChanged: () => void }):
         />
       )}
     </>
-  );
-}
-
-function QuotaLine({ quota, onEdit }: { quota: IUserQuota; onEdit: () => void }): JSX.Element {
-  const label = priorityLabel(quota.priority);
-  return (
-    <tr>
-      <td>{quota.group}</td>
-      <th scope="row">{label}</th>
-      <td className="hai-mod-number">{numberText(quota.used)}</td>
-      <td className="hai-mod-number">{quota.limit ?? trans.__('no limit')}</td>
-      <td className="hai-mod-number">{quota.ceiling ?? '–'}</td>
-      <td>{quota.expires_at === null ? trans.__('never') : moment(quota.expires_at)}</td>
-      <td>{quota.source}</td>
-      <td>
-        <button
-          className="hai-Link"
-          onClick={onEdit}
-          aria-label={trans.__('Edit the quota for %1 in %2', label, quota.group)}
-        >
-          {trans.__('Edit')}
-        </button>
-      </td>
-    </tr>
   );
 }
 

@@ -1,12 +1,12 @@
 /** The mount rules: which folders containers and tasks see, and what one user sees by them. */
 
-import { Fragment, useEffect, useState, type JSX } from 'react';
-import type { IMountRule, IMountRuleList, IResolvedMounts } from '../../../api/types';
-import { AdminModel } from '../../../models/admin';
+import { useState, type JSX } from 'react';
+import type { IMountRule, IResolvedMounts } from '../../../api/types';
 import { trans } from '../../../text/translate';
 import { Notice, useSignal } from '../../react';
 import { Select } from '../../Select';
-import { useModel, useStudio } from '../context';
+import { Table } from '../../Table';
+import { useRead, useStudio } from '../context';
 import { changeQuery, useRouter, type Query } from '../router';
 import { MountForm } from './MountForm';
 import { accessWords, sourceWords } from './mounts';
@@ -27,22 +27,16 @@ export function mountsQuery(query: Query): IQuestion {
 }
 
 export function StoragePage(): JSX.Element {
-  const { api, feed, cluster } = useStudio();
+  const { cluster } = useStudio();
   const router = useRouter();
   useSignal(cluster.changed);
   const { query } = router.route;
-  const asked = mountsQuery(query);
-  const model = useModel(
-    () =>
-      new AdminModel<IQuestion, IMountRuleList>({
-        feed,
-        name: 'hai:mounts',
-        kinds: ['mount.'],
-        ask: question => api.admin.mounts(question),
-        question: asked
-      })
+  const model = useRead(
+    'mounts',
+    ['mount.'],
+    (api, query: IQuestion) => api.admin.mounts(query),
+    mountsQuery(query)
   );
-  useEffect(() => model.look(asked));
   const [isNew, setNew] = useState(false);
   const groups = [
     ...new Set([
@@ -118,67 +112,56 @@ function Rules(props: {
     return <p className="hai-Empty">{trans.__('There is no mount rule.')}</p>;
   }
   return (
-    <div className="hai-Table-scroll" tabIndex={0} role="region" aria-label={trans.__('Mount rules')}>
-      <table className="hai-Table" data-testid="hai-mounts">
-        <thead>
-          <tr>
-            <th scope="col">{trans.__('Rule')}</th>
-            <th scope="col">{trans.__('For')}</th>
-            <th scope="col">{trans.__('Mount path')}</th>
-            <th scope="col">{trans.__('What is mounted')}</th>
-            <th scope="col">{trans.__('Access')}</th>
-            <th scope="col" className="hai-mod-number">
-              {trans.__('Priority')}
-            </th>
-            <th scope="col">{trans.__('Nodes')}</th>
-            <th scope="col">{trans.__('Description')}</th>
-            <th scope="col">{trans.__('Change')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {props.items.map(rule => (
-            <Fragment key={rule.name}>
-              <tr>
-                <th scope="row">{rule.name}</th>
-                <td>{rule.subject}</td>
-                <td>{rule.mount_path}</td>
-                <td>{sourceWords(rule)}</td>
-                <td>{rule.action === 'remove' ? '–' : accessWords(rule.read_only)}</td>
-                <td className="hai-mod-number">{rule.priority}</td>
-                <td>{rule.node_group ?? trans.__('all nodes')}</td>
-                <td className="hai-Admin-help">{rule.description || '–'}</td>
-                <td>
-                  <button
-                    className="hai-Link"
-                    aria-expanded={open === rule.name}
-                    aria-label={trans.__('Edit mount rule %1', rule.name)}
-                    onClick={() => setOpen(open === rule.name ? null : rule.name)}
-                  >
-                    {trans.__('Edit')}
-                  </button>
-                </td>
-              </tr>
-              {open === rule.name && (
-                <tr>
-                  <td colSpan={9} className="hai-Admin-inside">
-                    <MountForm
-                      rule={rule}
-                      groups={props.groups}
-                      onDone={changed => {
-                        setOpen(null);
-                        if (changed) {
-                          props.onChanged();
-                        }
-                      }}
-                    />
-                  </td>
-                </tr>
-              )}
-            </Fragment>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      region={trans.__('Mount rules')}
+      testId="hai-mounts"
+      items={props.items}
+      keyOf={rule => rule.name}
+      below={rule =>
+        open === rule.name ? (
+          <MountForm
+            rule={rule}
+            groups={props.groups}
+            onDone={changed => {
+              setOpen(null);
+              if (changed) {
+                props.onChanged();
+              }
+            }}
+          />
+        ) : null
+      }
+      columns={[
+        { title: trans.__('Rule'), head: true, cell: rule => rule.name },
+        { title: trans.__('For'), cell: rule => rule.subject },
+        { title: trans.__('Mount path'), cell: rule => rule.mount_path },
+        { title: trans.__('What is mounted'), cell: sourceWords },
+        {
+          title: trans.__('Access'),
+          cell: rule => (rule.action === 'remove' ? '–' : accessWords(rule.read_only))
+        },
+        { title: trans.__('Priority'), number: true, cell: rule => rule.priority },
+        { title: trans.__('Nodes'), cell: rule => rule.node_group ?? trans.__('all nodes') },
+        {
+          title: trans.__('Description'),
+          className: 'hai-Admin-help',
+          cell: rule => rule.description || '–'
+        },
+        {
+          title: trans.__('Change'),
+          cell: ({ name }) => (
+            <button
+              className="hai-Link"
+              aria-expanded={open === name}
+              aria-label={trans.__('Edit mount rule %1', name)}
+              onClick={() => setOpen(open === name ? null : name)}
+            >
+              {trans.__('Edit')}
+            </button>
+          )
+        }
+      ]}
+    />
   );
 }
 
@@ -201,38 +184,26 @@ function Seen({ seen }: { seen: IResolvedMounts }): JSX.Element {
       {seen.mounts.length === 0 ? (
         <p className="hai-Empty">{trans.__('No rule mounts a folder for this user.')}</p>
       ) : (
-        <div className="hai-Table-scroll">
-          <table
-            className="hai-Table"
-            aria-label={trans.__('Folders of %1', seen.user)}
-            data-testid="hai-seen"
-          >
-            <thead>
-              <tr>
-                <th scope="col">{trans.__('Mount path')}</th>
-                <th scope="col">{trans.__('What is mounted')}</th>
-                <th scope="col">{trans.__('Access')}</th>
-                <th scope="col">{trans.__('By rule')}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {seen.mounts.map(mount => (
-                <tr key={mount.mount_path}>
-                  <th scope="row">{mount.mount_path}</th>
-                  <td>
-                    {sourceWords({
-                      action: 'add',
-                      kind: mount.kind,
-                      source: [mount.source, mount.sub_path].filter(part => part !== '').join('/')
-                    })}
-                  </td>
-                  <td>{accessWords(mount.read_only)}</td>
-                  <td>{mount.rule}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          label={trans.__('Folders of %1', seen.user)}
+          testId="hai-seen"
+          items={seen.mounts}
+          keyOf={mount => mount.mount_path}
+          columns={[
+            { title: trans.__('Mount path'), head: true, cell: mount => mount.mount_path },
+            {
+              title: trans.__('What is mounted'),
+              cell: ({ kind, source, sub_path }) =>
+                sourceWords({
+                  action: 'add',
+                  kind,
+                  source: [source, sub_path].filter(part => part !== '').join('/')
+                })
+            },
+            { title: trans.__('Access'), cell: mount => accessWords(mount.read_only) },
+            { title: trans.__('By rule'), cell: mount => mount.rule }
+          ]}
+        />
       )}
       {seen.left_out.length > 0 && (
         <>

@@ -7,6 +7,7 @@ import { duration, percent } from '../../../text/format';
 import { numberText, priorityLabel } from '../../../text/words';
 import { language, trans } from '../../../text/translate';
 import { Notice, useSignal } from '../../react';
+import { Table } from '../../Table';
 import { useStudio } from '../context';
 import { draftWords } from './policy';
 import { Refused } from './Refused';
@@ -163,40 +164,28 @@ function Compared({ result }: { result: ITrial }): JSX.Element {
           moment(result.until)
         )}
       </p>
-      <div className="hai-Table-scroll">
-        <table className="hai-Table" aria-label={trans.__('Trial')} data-testid="hai-trial">
-          <thead>
-            <tr>
-              <th scope="col">{trans.__('Figure')}</th>
-              <th scope="col" className="hai-mod-number">
-                {trans.__('What happened')}
-              </th>
-              <th scope="col" className="hai-mod-number">
-                {trans.__('Simulated, numbers in force')}
-              </th>
-              <th scope="col" className="hai-mod-number">
-                {trans.__('Simulated, yours')}
-              </th>
-              <th scope="col" className="hai-mod-number">
-                {trans.__('Yours, beside those in force')}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {trialRows(result).map(row => (
-              <tr key={row.title}>
-                <th scope="row">{row.title}</th>
-                {row.values.map((value, at) => (
-                  <td key={at} className="hai-mod-number">
-                    {value === null ? '–' : row.text(value)}
-                  </td>
-                ))}
-                <td className="hai-mod-number">{differenceText(row)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label={trans.__('Trial')}
+        testId="hai-trial"
+        items={trialRows(result)}
+        keyOf={row => row.title}
+        columns={[
+          { title: trans.__('Figure'), head: true, cell: row => row.title },
+          ...[
+            trans.__('What happened'),
+            trans.__('Simulated, numbers in force'),
+            trans.__('Simulated, yours')
+          ].map((title, at) => ({
+            title,
+            number: true,
+            cell: ({ values, text }: IFigureRow) => {
+              const value = values[at] ?? null;
+              return value === null ? '–' : text(value);
+            }
+          })),
+          { title: trans.__('Yours, beside those in force'), number: true, cell: differenceText }
+        ]}
+      />
       <h2>{trans.__('What these figures rest on, and what they cannot know')}</h2>
       <ul>
         {result.assumptions.map(found => (

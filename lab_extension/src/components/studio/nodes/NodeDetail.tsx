@@ -1,12 +1,13 @@
 /** One node in full: its state with reason, since when and by whom, and what its tasks use. */
 
 import type { JSX, ReactNode } from 'react';
-import type { INode, INodeTask } from '../../../api/types';
+import type { IMeanUse, INode, INodeTask } from '../../../api/types';
 import { between, duration, localTimes, moment, relative } from '../../../text/format';
 import { trans } from '../../../text/translate';
 import { priorityLabel } from '../../../text/words';
 import { valueText, type Unit } from '../../performance/units';
 import { useNow } from '../../react';
+import { Table, type ITableColumn } from '../../Table';
 import { Link } from '../router';
 import { leafText } from './NodeMap';
 import { stateWord } from './states';
@@ -34,41 +35,39 @@ export function NodeDetail({ node }: { node: INode }): JSX.Element {
       {node.tasks.length === 0 ? (
         <p className="hai-Empty">{trans.__('No task holds it.')}</p>
       ) : (
-        <div
-          className="hai-Table-scroll"
-          tabIndex={0}
-          role="region"
-          aria-label={trans.__('Tasks of %1', node.name)}
-        >
-          <table className="hai-Table">
-            <thead>
-              <tr>
-                <th scope="col">{trans.__('Task')}</th>
-                <th scope="col">{trans.__('User')}</th>
-                <th scope="col">{trans.__('Priority')}</th>
-                <th scope="col">{trans.__('What it does')}</th>
-                <th scope="col">{trans.__('GPUs')}</th>
-                <th scope="col" className="hai-mod-number">
-                  {trans.__('GPU use')}
-                </th>
-                <th scope="col" className="hai-mod-number">
-                  {trans.__('GPU memory')}
-                </th>
-                <th scope="col" className="hai-mod-number">
-                  {trans.__('Cores')}
-                </th>
-                <th scope="col" className="hai-mod-number">
-                  {trans.__('Memory')}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {node.tasks.map(task => (
-                <TaskRow key={task.task_id} task={task} now={now} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          region={trans.__('Tasks of %1', node.name)}
+          items={node.tasks}
+          keyOf={task => task.task_id}
+          columns={[
+            {
+              title: trans.__('Task'),
+              head: true,
+              cell: task =>
+                task.name === '' ? (
+                  <span className="hai-Soft">#{task.task_id}</span>
+                ) : (
+                  <Link to={{ page: 'tasks', id: task.task_id }}>
+                    {task.name} #{task.task_id}
+                  </Link>
+                )
+            },
+            { title: trans.__('User'), cell: task => task.user },
+            {
+              title: trans.__('Priority'),
+              cell: task => (task.priority === null ? '–' : priorityLabel(task.priority))
+            },
+            { title: trans.__('What it does'), cell: task => phaseText(task, now) },
+            {
+              title: trans.__('GPUs'),
+              cell: ({ gpus }) => (gpus.length === 0 ? trans.__('whole node') : gpus.join(', '))
+            },
+            used(trans.__('GPU use'), 'gpu_use', '%'),
+            used(trans.__('GPU memory'), 'gpu_memory', 'bytes'),
+            used(trans.__('Cores'), 'cpu', 'cores'),
+            used(trans.__('Memory'), 'memory', 'bytes')
+          ]}
+        />
       )}
     </section>
   );
@@ -83,34 +82,16 @@ function Fact(props: { title: string; children: ReactNode }): JSX.Element {
   );
 }
 
-function Measured(props: { value: number | null | undefined; unit: Unit }): JSX.Element {
-  const value = props.value ?? null;
-  return <td className="hai-mod-number">{value === null ? '–' : valueText(value, props.unit)}</td>;
-}
-
-function TaskRow({ task, now }: { task: INodeTask; now: number }): JSX.Element {
-  const { use } = task;
-  return (
-    <tr>
-      <th scope="row">
-        {task.name === '' ? (
-          <span className="hai-Soft">#{task.task_id}</span>
-        ) : (
-          <Link to={{ page: 'tasks', id: task.task_id }}>
-            {task.name} #{task.task_id}
-          </Link>
-        )}
-      </th>
-      <td>{task.user}</td>
-      <td>{task.priority === null ? '–' : priorityLabel(task.priority)}</td>
-      <td>{phaseText(task, now)}</td>
-      <td>{task.gpus.length === 0 ? trans.__('whole node') : task.gpus.join(', ')}</td>
-      <Measured value={use?.gpu_use} unit="%" />
-      <Measured value={use?.gpu_memory} unit="bytes" />
-      <Measured value={use?.cpu} unit="cores" />
-      <Measured value={use?.memory} unit="bytes" />
-    </tr>
-  );
+/** What a task uses on the node; a dash where it was not measured. */
+function used(title: string, what: keyof IMeanUse, unit: Unit): ITableColumn<INodeTask> {
+  return {
+    title,
+    number: true,
+    cell: ({ use }) => {
+      const value = use?.[what] ?? null;
+      return value === null ? '–' : valueText(value, unit);
+    }
+  };
 }
 
 /** `running for 2 h`, `leaves by 14:20:00`. */

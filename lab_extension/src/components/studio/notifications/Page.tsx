@@ -7,7 +7,7 @@ import { RulesModel } from '../../../models/rules';
 import { testText } from '../../../text/notifications';
 import { trans } from '../../../text/translate';
 import { useHost } from '../../host';
-import { Notice } from '../../react';
+import { Reading } from '../../react';
 import { useModel, useStudio } from '../context';
 import { Card } from '../Overview';
 import { Channels } from './Channels';
@@ -39,8 +39,7 @@ export function NotificationsPage(): JSX.Element {
           'What happens to your tasks, told where you choose. Nobody else sees it, and you are not told of what you did yourself.'
         )}
       </p>
-      {rules.error !== null && <Notice kind="error">{rules.error}</Notice>}
-      {rules.rules === null && rules.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
+      <Reading error={rules.error} ready={rules.rules !== null} />
       {rules.rules !== null && (
         <>
           <Card title={trans.__('What you are told')}>

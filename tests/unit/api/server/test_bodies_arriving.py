@@ -6,7 +6,7 @@ import pytest
 from tornado.httputil import HTTPHeaders
 
 from hai_scheduler.api.routes import ROUTES
-from hai_scheduler.api.server.arriving import MAX_BODY, MAX_DRAINED, ArrivingBody
+from hai_scheduler.api.server.bodies import MAX_BODY, MAX_DRAINED, ArrivingBody
 from hai_scheduler.api.server.problems import Refused
 from hai_scheduler.api.wire.params import Nothing
 

@@ -7,7 +7,7 @@ import pytest
 from hai_scheduler.api.bindings.openapi import PARTS
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.server.problems import Refused
-from hai_scheduler.api.server.table import RouteIndex
+from hai_scheduler.api.server.route import RouteIndex
 
 TABLE = RouteIndex("/p", ROUTES)
 

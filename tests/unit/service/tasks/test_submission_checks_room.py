@@ -6,7 +6,7 @@ import pytest
 
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.service.shared.errors import Invalid, QuotaExceeded, Unavailable
-from hai_scheduler.service.tasks.feasibility import gpus_to_ask_for
+from hai_scheduler.service.tasks.submission_checks import gpus_to_ask_for
 from kit.builders import a_node, some_nodes
 
 ALIKE = some_nodes(3)
