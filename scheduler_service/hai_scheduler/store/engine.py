@@ -39,11 +39,16 @@ _SQLITE_PRAGMAS = (
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
 )
-_POSTGRESQL_LOCK = text(
-    "SELECT set_config('lock_timeout', :busy, true),"
-    " set_config('idle_in_transaction_session_timeout', :idle, true),"
-    " pg_advisory_xact_lock(:lock)"
-).bindparams(busy=f"{_BUSY_MS}ms", idle=f"{_IDLE_MS}ms", lock=_WRITER_LOCK)
+#: Begins a transaction of SQLite with the writer's lock, which could be refused later.
+_BEGIN_WRITING = text("BEGIN IMMEDIATE")
+_LOCKS: Final = {
+    "sqlite": _BEGIN_WRITING,
+    "postgresql": text(
+        "SELECT set_config('lock_timeout', :busy, true),"
+        " set_config('idle_in_transaction_session_timeout', :idle, true),"
+        " pg_advisory_xact_lock(:lock)"
+    ).bindparams(busy=f"{_BUSY_MS}ms", idle=f"{_IDLE_MS}ms", lock=_WRITER_LOCK),
+}
 
 _SUPPORTED = "use sqlite:///PATH or postgresql://USER@HOST/NAME"
 #: Options of every engine. Errors never show values: the environment of a task may hold secrets.
@@ -105,9 +110,9 @@ def writing(engine: AsyncEngine) -> AsyncEngine:
 
 
 def begin_writing(connection: Connection) -> None:
-    """Begin a transaction that writes: in SQLite with the writer's lock, which could be refused later."""
+    """Begin a transaction that writes, but in PostgreSQL not as the only one."""
     if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        connection.execute(_BEGIN_WRITING)
 
 
 def lock_writer(connection: Connection) -> None:
@@ -115,9 +120,7 @@ def lock_writer(connection: Connection) -> None:
 
     So seqs grow in commit order, a checked lease stays valid, and no transaction must be repeated.
     """
-    begin_writing(connection)
-    if connection.dialect.name == "postgresql":
-        connection.execute(_POSTGRESQL_LOCK)
+    connection.execute(_LOCKS[connection.dialect.name])
 
 
 def _make_file(path: Path) -> None:

@@ -48,6 +48,8 @@ class Statements:
 
     def __init__(self, connection: AsyncConnection, *, writing: bool) -> None:
         self._connection = connection
+        #: The kind of database: `sqlite` or `postgresql`.
+        self.dialect = connection.dialect.name
         #: Whether the transaction may write.
         self.writing = writing
         #: Whether the transaction is over: every later call raises RuntimeError.
@@ -61,13 +63,8 @@ class Statements:
         #: The summary, and `writes` when it was read.
         self._summary: tuple[Any, int] | None = None
 
-    @property
-    def dialect(self) -> str:
-        """The kind of database: `sqlite` or `postgresql`."""
-        return self._connection.dialect.name
-
     def end(self) -> None:
-        """End the transaction."""
+        """End the transaction: every later call raises RuntimeError."""
         self.over = True
 
     async def summary(self) -> Any:
@@ -85,7 +82,7 @@ class Statements:
 
     async def change(self, statement: Executable, values: Row | Sequence[Row] | None = None) -> CursorResult[Any]:
         """Execute a statement that writes, as `ask` does. Raises RuntimeError in a view."""
-        self._writes(statement)
+        self._check(writes=statement)
         return await self.ask(statement, values)
 
     def change_later(self, statement: Executable, rows: Iterable[Row], *, refuse: Refuse | None = None) -> None:
@@ -97,7 +94,7 @@ class Statements:
             refuse: Called with all rows of the statement if it has not changed as many; it raises. None: any number
                 is right.
         """
-        self._writes(statement)
+        self._check(writes=statement)
         if found := list(rows):
             self._later.setdefault(statement, []).extend(found)
             if refuse is not None:
@@ -119,15 +116,13 @@ class Statements:
         for statement, rows in later.items():
             await self._connection.execute(statement, rows)
 
-    def _writes(self, statement: Executable) -> None:
-        self._check()
-        if not self.writing:
-            raise RuntimeError("this is a read view: write in `Store.write()`")
-        self.writes += not isinstance(statement, UpdateBase) or statement.table in SUMMED
-
-    def _check(self) -> None:
+    def _check(self, *, writes: Executable | None = None) -> None:
         if self.over:
             raise RuntimeError("this transaction is over: use it inside its `async with` only")
+        if writes is not None:
+            if not self.writing:
+                raise RuntimeError("this is a read view: write in `Store.write()`")
+            self.writes += not isinstance(writes, UpdateBase) or writes.table in SUMMED
 
 
 @cache

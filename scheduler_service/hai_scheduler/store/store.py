@@ -22,6 +22,7 @@ from hai_scheduler.store.log_store import LogStore
 from hai_scheduler.store.refusal import not_writable, refusal
 from hai_scheduler.store.revision import is_newest, make_first_tables
 from hai_scheduler.store.series_store import SeriesStore
+from hai_scheduler.store.statements import Statements
 from hai_scheduler.store.transaction import Tx
 
 #: Bytes that a disk has free which is not full: a transaction may need as much.
@@ -56,13 +57,13 @@ class Store:
         """Open a consistent view, of the moment of entering. Writing in it is a RuntimeError."""
         with translated():
             async with self._readers.connect() as connection:
-                tx = Tx(connection, writing=False, known=self._known, known_facts=self._known_facts)
+                statements = Statements(connection, writing=False)
                 try:
                     # A view begins with its first read: this one, of what most views ask for first.
-                    await tx.look()
-                    yield tx
+                    await statements.summary()
+                    yield Tx(statements, known=self._known, known_facts=self._known_facts)
                 finally:
-                    tx.end()
+                    statements.end()
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
@@ -72,12 +73,12 @@ class Store:
             async with self._turn, self._writers.begin() as connection:
                 await connection.run_sync(lock_writer)
                 self._timings.database("turn", time.perf_counter() - asked)
-                tx = Tx(connection, writing=True, known=self._known, known_facts=self._known_facts)
+                statements = Statements(connection, writing=True)
                 try:
-                    yield tx
-                    await tx.flush()
+                    yield Tx(statements, known=self._known, known_facts=self._known_facts)
+                    await statements.flush()
                 finally:
-                    tx.end()
+                    statements.end()
                 ends = time.perf_counter()
             self._timings.database("commit", time.perf_counter() - ends)
 
