@@ -22,7 +22,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --for
 RUNTIME_EXTRAS := cluster env examples hub kubernetes kubespawner notebook notify postgres redis scheduler sim stacks
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants proportion clean
+.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes test-upgrade e2e chaos bench docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants proportion clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
@@ -58,7 +58,7 @@ test-parts: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## every test 
 	@# Side by side. What the panel's tests say is shown at the end.
 	@mkdir -p test-results
 	@(cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent test) >test-results/panel.log 2>&1 & panel=$$!; \
-	$(PYTEST) -n $(or $(AT_ONCE),4) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "not e2e and not browser and not frameworks"; parts=$$?; \
+	$(PYTEST) -n $(or $(AT_ONCE),4) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "not e2e and not browser and not frameworks and not upgrade"; parts=$$?; \
 	wait $$panel; panel=$$?; cat test-results/panel.log; [ $$parts = 0 ] && [ $$panel = 0 ]
 
 test-fast: $(VENV)/.dev  ## unit and contract tests: no platform is started
@@ -88,6 +88,9 @@ test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: th
 	@$(PYTEST) -n $(or $(AT_ONCE),3) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m "not alone" tests/kubernetes $(ARGS); beside=$$?; \
 	$(PYTEST) $(SLOWEST) -m alone tests/kubernetes $(ARGS); alone=$$?; \
 	case $$beside/$$alone in 0/0) ;; 0/5 | 5/0) echo "5 says that ARGS has chosen none of them" ;; *) exit 1 ;; esac
+
+test-upgrade: $(VENV)/.up $(VENV)/.dev  ## from the last release to this tree with tasks that go on, and back; it is installed from its own locks
+	$(PYTEST) -n $(or $(AT_ONCE),2) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m upgrade tests/upgrade
 
 mutants: $(VENV)/.dev  ## change the core on purpose and list the changes that no test notices; ARGS="capacity planning/placer --sample 50" (docs/mutants.md)
 	PYTHONPATH=tests nice -n 19 $(BIN)/python -m mutants $(ARGS)

@@ -65,6 +65,7 @@ class Client(
         *,
         waiting: Callable[[Unavailable, float], None] | None = None,
         language: str = "",
+        heard: Callable[[str], None] | None = None,
     ) -> Client:
         """Return a client for settings that were loaded before; without a token only `health` works.
 
@@ -73,8 +74,10 @@ class Client(
             waiting: Called before each wait for a platform that restarts, with the reason and the seconds waited so
                 far.
             language: The language of what the service says, such as `zh-CN`; empty: English.
+            heard: Called with the version that an answer says it is from, as it was sent.
         """
-        return cls(transport=Transport(found.api_url, found.token, waiting=waiting, language=language))
+        transport = Transport(found.api_url, found.token, waiting=waiting, language=language, heard=heard)
+        return cls(transport=transport)
 
     def __repr__(self) -> str:
         return f"Client({self._http.base!r})"

@@ -106,6 +106,7 @@ BY_CODE: dict[str, type[HaiError]] = {
     "unauthorized": NotLoggedIn,
     "forbidden": Forbidden,
     "not_found": NotFound,
+    "version": Invalid,
     "conflict": Conflict,
     "quota": QuotaExceeded,
     "unavailable": Unavailable,

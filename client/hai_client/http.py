@@ -14,12 +14,14 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from email.message import Message
 from typing import Any, Union
 from typing import Mapping as Table
 from urllib.parse import urlencode, urlsplit
 
 from hai_client.backports import dataclass
 from hai_client.errors import FieldProblem, HaiError, Invalid, Unavailable, kind_of
+from hai_client.version import VERSION_HEADER, __version__
 
 Query = Table[str, Union[str, int, None]]
 
@@ -60,6 +62,8 @@ class Transport:
     waiting: Callable[[Unavailable, float], None] | None = None
     proxies: bool = True  #: Whether requests to other machines may go through a proxy of the environment (http_proxy).
     language: str = ""  #: The language that answers shall be in, as `Accept-Language` names it; empty: any.
+    #: Called with the version that an answer says it is from, as it was sent: anything can stand there.
+    heard: Callable[[str], None] | None = None
     _opener: urllib.request.OpenerDirector = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -175,7 +179,7 @@ class Transport:
         wanted = {key: str(value) for key, value in (query or {}).items() if value is not None}
         if wanted:
             url += "?" + urlencode(wanted, errors="replace")
-        sent = {"Accept": "application/json", "User-Agent": "hai-client"}
+        sent = {"Accept": "application/json", "User-Agent": "hai-client", VERSION_HEADER: __version__}
         data: bytes | None = None
         if isinstance(body, bytes):
             data = body
@@ -197,13 +201,20 @@ class Transport:
             response: http.client.HTTPResponse = self._opener.open(request, timeout=timeout_s)
         except urllib.error.HTTPError as error:
             with error:
+                self._hear(error.headers)
                 raise self._problem(error) from None
         except urllib.error.URLError as error:
             cause = error.reason if isinstance(error.reason, BaseException) else error
             raise self._unreachable(cause) from cause
         except _LOST as error:
             raise self._unreachable(error) from error
+        self._hear(response.headers)
         return response
+
+    def _hear(self, headers: Message) -> None:
+        version = headers.get(VERSION_HEADER)
+        if version is not None and self.heard is not None:
+            self.heard(str(version))
 
     def _decode(self, content: bytes) -> Any:
         if not content.strip():

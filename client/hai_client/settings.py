@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from hai_client.backports import dataclass
 from hai_client.errors import Invalid, NotLoggedIn
+from hai_client.linux.rights import make_folder
 from hai_client.whole_files import write_whole
 
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -192,7 +193,8 @@ def save(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Pat
     body = {"url": settings.url, "user": settings.user or "", "token": settings.token or ""}
     body.update({name: getattr(settings, name) for name in _PLACES if getattr(settings, name)})
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # The XDG specification asks for 0700 for the folders above too.
+        make_folder(path.parent, 0o700, above=0o700)
         path.parent.chmod(0o700)
         write_whole(path, json.dumps(body, indent=2) + "\n", on_disk=True)
     except OSError as error:

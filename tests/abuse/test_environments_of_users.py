@@ -61,7 +61,10 @@ def environments(place: Path) -> HaienvFolder:
     """Environments of both users, each in a folder of the user's account."""
     root = place / "root"
     for user in (ANN, BOB):
+        # As `haienv` makes them.
+        before = os.umask(0o022)
         publish(root, a_pin(f"users/{user}/vision"))
+        os.umask(before)
         account = account_named(user)
         assert account is not None
         own = root / "users" / user

@@ -50,7 +50,8 @@ async def test_a_link_that_an_account_puts_into_its_snapshot_while_that_is_remov
 ) -> None:
     """The account holds its folder open: that is the service's again, but what the account has made in it is not."""
     others = place / "others"
-    others.mkdir(mode=0o755)
+    others.mkdir()
+    others.chmod(0o755)
     (others / "file").write_text("root's")
     (others / "file").chmod(0o644)
     accounts = Accounts("{username}", place / "users")

@@ -80,7 +80,7 @@ def test_every_module_of_the_core_is_named_by_a_test(module: Path) -> None:
 
 def test_marked_tests_are_in_the_folders_where_make_looks_for_them() -> None:
     """Every other run of the tests leaves out what has these marks: elsewhere it would never be run."""
-    places = {"e2e": "e2e", "browser": "e2e", "frameworks": "frameworks", "alone": "kubernetes"}
+    places = {"e2e": "e2e", "browser": "e2e", "frameworks": "frameworks", "alone": "kubernetes", "upgrade": "upgrade"}
     found = [
         (name_of(file), mark)
         for file, text in texts()

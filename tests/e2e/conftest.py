@@ -53,6 +53,10 @@ class Platform:
     options: tuple[str, ...] = ()
     #: The path below which they put it, without a slash at the end.
     below: str = ""
+    #: The programs of the environment that it is started from.
+    bin: Path = BIN
+    #: The umask of who starts it; -1: that of the tests.
+    umask: int = -1
 
     @property
     def url(self) -> str:
@@ -70,7 +74,7 @@ class Platform:
     def launch(self) -> Callable[[], bool]:
         """Start the process; returns a function that tells whether the process has said that it is ready."""
         output = self.home / "up.log"
-        command = [str(BIN / "hai"), "up", "--port", str(self.port), "--state-dir", str(self.state)]
+        command = [str(self.bin / "hai"), "up", "--port", str(self.port), "--state-dir", str(self.state)]
         command += ["--user", "ann", "--password", "a long enough word", *self.options]
         if self.nodes:
             command += ["--nodes", str(self.nodes)]
@@ -78,7 +82,7 @@ class Platform:
             began = log.tell()
             self.process = subprocess.Popen(
                 command, env=self.env, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
-                cwd=ROOT, start_new_session=True,
+                cwd=ROOT, start_new_session=True, umask=self.umask,
             )  # fmt: skip
 
         def ready() -> bool:
@@ -121,7 +125,13 @@ class Platform:
         if user != "ann":
             env |= {"HAI_URL": self.url, "HAI_TOKEN": self.token(user)}
         done = subprocess.run(
-            [str(BIN / "hai"), *words], env=env, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE, check=False
+            [str(self.bin / "hai"), *words],
+            env=env,
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
         if check and done.returncode != 0:
             pytest.fail(f"hai {' '.join(words)} ended with {done.returncode}: {done.stderr}{done.stdout}")

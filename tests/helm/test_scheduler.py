@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from hai_scheduler.api.server.auth import Auth
 from hai_scheduler.app.config import HaiScheduler, Settings
@@ -178,3 +179,15 @@ def test_every_pod_of_the_chart_can_have_more_labels_and_annotations(render: Ren
             metadata = entry["spec"]["template"]["metadata"]
             assert metadata["labels"]["example.org/team"] == "platform", entry["metadata"]["name"]
             assert metadata["annotations"]["note"] == "x", entry["metadata"]["name"]
+
+
+@pytest.mark.parametrize("separate", [True, False])
+def test_every_process_of_the_platform_knows_the_version_of_the_chart(render: Render, separate: bool) -> None:
+    """A start warns where the image is of another one."""
+    values: dict[str, Any] = {"scheduler": {"separate": separate}}
+    wanted = {"hub", "scheduler", "api"} if separate else {"hub"}
+    told = {}
+    for name, pod in render(values).pods():
+        given = [one["value"] for one in pod["containers"][0].get("env", ()) if one["name"] == "HAI_CHART_VERSION"]
+        told.update({name: given} if given else {})
+    assert told == {name: [yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"]] for name in wanted}

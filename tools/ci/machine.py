@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ci import last_release
+
 ROOT = Path(__file__).parents[2]
 #: What brings a Kubernetes up where nothing else is named, in a folder beside the clone.
 NEIGHBOUR = ROOT.parent / "shared" / "kubernetes" / "cluster"
@@ -53,6 +55,7 @@ THINGS = {
     "root": Thing(lambda: os.getuid() == 0, "not root"),
     "debian": Thing(lambda: shutil.which("apt-get"), "no Debian: apt-get is missing"),
     "clone": Thing(lambda: (ROOT / ".git").exists(), "no clone of git"),
+    "last release": Thing(last_release.is_here, last_release.LACKS),
     "cluster": Thing(cluster, "no program that brings a Kubernetes up: name one by HAI_CLUSTER"),
     "kubernetes": Thing(
         lambda: os.environ.get("KUBECONFIG") or cluster(),

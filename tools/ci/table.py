@@ -68,7 +68,15 @@ def table(settings: Path, frameworks: Path) -> tuple[Part, ...]:
             uses=("chromium",),
             nice=10,
         ),
-        Part("frameworks", (*AGAIN, "test-frameworks", f"FRAMEWORKS={frameworks}"), ("e2e",), nice=10),
+        Part(
+            "upgrade",
+            (*AGAIN, "test-upgrade"),
+            ("e2e",),
+            needs=("last release",),
+            uses=("postgresql",),
+            nice=10,
+        ),
+        Part("frameworks", (*AGAIN, "test-frameworks", f"FRAMEWORKS={frameworks}"), ("upgrade",), nice=10),
         Part(
             "test-parts",
             (*AGAIN, "test-parts", "AT_ONCE=5"),

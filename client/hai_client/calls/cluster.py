@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hai_client.calls.base import Calls, quoted
 from hai_client.http import Query
-from hai_client.wire import schema
+from hai_client.wire import people, schema
 
 
 class ClusterCalls(Calls):
@@ -71,6 +71,10 @@ class ClusterCalls(Calls):
     def erase_from_ledger(self, user: str) -> None:
         """Take the name of a user out of the ledger for good; all sums stay. For admins."""
         self._http.call("DELETE", f"/ledger/users/{quoted(user, 'user')}")
+
+    def versions(self) -> people.Versions:
+        """Return the versions of the service, of its database, and of the parts that speak with it."""
+        return self._get(people.Versions, "GET", "/versions")
 
     def health(self) -> schema.Health:
         """Return the health of the service. Needs no token."""

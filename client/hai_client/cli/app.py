@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -14,6 +15,7 @@ from hai_client.cli.shared.output import Output
 from hai_client.cli.shared.parser import Command, build, meant
 from hai_client.errors import HaiError, Invalid
 from hai_client.masking import masked
+from hai_client.version import __version__
 
 INTERRUPTED = 130
 NOBODY_READS = 141
@@ -21,10 +23,20 @@ NOBODY_READS = 141
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run the command line; see `hai_client.cli.main`."""
-    out = Output.of_process()
-    debug = bool(os.environ.get("HAI_DEBUG"))
+    ctx = Context(Output.of_process())
+    code = _run(list(sys.argv[1:] if argv is None else argv), ctx)
+    if ctx.heard is not None and not ctx.json and ctx.heard[1] != __version__:
+        from hai_client.cli.shared.daily import tell
+
+        with contextlib.suppress(OSError):
+            tell(ctx.out, *ctx.heard)
+    return code
+
+
+def _run(argv: list[str], ctx: Context) -> int:
+    out, debug = ctx.out, bool(os.environ.get("HAI_DEBUG"))
     try:
-        code = _dispatch(list(sys.argv[1:] if argv is None else argv), Context(out))
+        code = _dispatch(argv, ctx)
         out.stdout.flush()
     except HaiError as error:
         if debug:
@@ -63,7 +75,7 @@ def _dispatch(argv: list[str], ctx: Context) -> int:
         return _help(rest[1:] if rest[:1] == ["help"] else [], ctx)
     name, words = rest[0], rest[1:]
     if name == "--version":
-        return _version(ctx)
+        name, words = "version", []
     if name == "__complete":
         from hai_client.cli.complete import complete
 
@@ -104,20 +116,6 @@ def _help(words: Sequence[str], ctx: Context) -> int:
 
     others = tuple(name for name in plugins.installed() if name not in verbs.BY_NAME)
     ctx.out.stdout.write(verbs.overview(others))
-    return 0
-
-
-def _version(ctx: Context) -> int:
-    from importlib import metadata
-
-    try:
-        version = metadata.version("hai-client")
-    except metadata.PackageNotFoundError:
-        version = "unknown (not installed as a package)"
-    if ctx.json:
-        ctx.out.json({"version": version})
-    else:
-        ctx.out.line(f"hai {version}")
     return 0
 
 

@@ -60,6 +60,7 @@ VERBS: tuple[Verb, ...] = (
         "platform.admin",
         _PLATFORM,
     ),
+    Verb("version", "show the version, and what of the platform works with what", "platform.version", _PLATFORM),
     Verb("completion", "print a completion script for bash, zsh or fish", "completion", _PLATFORM),
     Verb("sim", "try scheduling rules on a trace, without a cluster", None, _PLATFORM),
     Verb("up", "start the whole platform on this machine", None, _PLATFORM),

@@ -15,6 +15,7 @@ import time
 
 from hai_client.launching.starting import starting
 from hai_client.linux import processes
+from hai_client.linux.rights import make_folder
 from hai_client.rank.notices.stop_signals import PodEviction
 from hai_client.rank.records.log_upload import LogUploader, every_s
 from hai_client.rank.records.termination import PodStatus
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> int:
         if lock.take(run_dir) is None or lock.has_begun(run_dir):
             raise BadSpec("the container of this rank was started a second time, and no rank is started twice")
         pod = PodSpec(os.path.abspath(arguments[1]), run_dir, os.environ)
-        os.makedirs(pod.spec.log_dir, mode=0o700 if pod.spec.log_mode == 0o600 else 0o755, exist_ok=True)
+        make_folder(pod.spec.log_dir, 0o700 if pod.spec.log_mode == 0o600 else 0o755)
         processes.become_subreaper()
         status.begin()
     except (BadSpec, OSError) as error:

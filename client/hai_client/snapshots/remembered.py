@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Mapping, Tuple
 
+from hai_client.linux.rights import make_folder
 from hai_client.whole_files import write_whole
 
 Stamp = Tuple[int, int, int, int, int]
@@ -62,7 +63,7 @@ class RememberedFiles:
         if not self._changed and len(self._new) == len(self._old):
             return
         try:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self._file.parent, 0o700, above=0o700)
             write_whole(self._file, json.dumps({"schema": _SCHEMA, "files": self._new}, separators=(",", ":")))
         except (OSError, UnicodeError):
             return

@@ -144,6 +144,25 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartVersion:
+    """The version of a part that speaks with the service. docs/versions.md says which fit."""
+
+    part: str  #: One of loop, supervisor, panel, chart.
+    version: str | None = None  #: None: it has not said it yet.
+    count: int  #: How many there are: of supervisors, that of live runs.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
+    """The versions of the service, of its database, and of the parts that speak with it."""
+
+    service: str
+    parts: tuple[PartVersion, ...]
+    revision: str | None = None  #: The revision of the database's tables, and the newest that the service knows.
+    known_revision: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformHealth:
     """The health of the platform for admins. `status` is `ok` or `degraded`."""
 

@@ -13,6 +13,7 @@ from hai_client.secret_files import address_of, secret_of
 
 #: Environment variables that a scheduler in the Hub's pod gets from the Hub's environment.
 SCHEDULER_VARIABLES: Final = (
+    "HAI_CHART_VERSION",
     "HAI_DB_PASSWORD_FILE",
     "HAI_DB_URL",
     "HAI_DB_URL_FILE",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from traitlets.config import Config
 
+from hai_client.skew import IMAGE, judge
+from hai_client.version import __version__
 from hai_hub.cluster.chart_env import ChartEnv as ChartEnv
 from hai_hub.cluster.servers import culling_traits, server_traits
 from hai_hub.cluster.services import cluster_roles, cluster_services
@@ -17,6 +20,8 @@ from hai_hub.config.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES
 from hai_hub.config.spawner_check import check_spawner
 from hai_hub.config.spot import install_spot
 from hai_hub.culler.setup import install_culler
+
+log = logging.getLogger(__name__)
 
 #: Where the culler listens in the Hub's pod.
 CULLER_PORT: Final = 8083
@@ -57,6 +62,8 @@ def configure(c: Config, around: ChartEnv) -> None:
         for trait, value in table.items():
             c[section][trait] = value
     show_name(c)
+    if told := judge(IMAGE, __version__, around.version).sentence:
+        log.warning("%s", told)
     _hub(c, around)
     _secrets(c, around)
     _servers(c, around)

@@ -35,8 +35,12 @@ def is_ours(path: Path) -> bool:
     return "lock" in names and names <= _BEGUN
 
 
-def require_usable(path: Path) -> bool:
+def require_usable(path: Path, owner: int | None = None) -> bool:
     """Check the folder that `--state-dir` names, without changing it.
+
+    Args:
+        path: The folder.
+        owner: Number of the account that uses it; None: that of this process.
 
     Returns:
         Whether the folder has been a state folder before; False if it is missing or empty.
@@ -55,9 +59,7 @@ def require_usable(path: Path) -> bool:
         raise wrong_input(message)
     if not stat.S_ISDIR(found.st_mode):
         raise wrong_input(f"{path} is not a folder; choose another with --state-dir")
-    if found.st_uid != os.geteuid():
-        owner = f"user id {found.st_uid}, you are {os.geteuid()}"
-        raise wrong_input(f"--state-dir {path}: belongs to somebody else ({owner}); {_ELSEWHERE}")
+    _require_owner(path, found.st_uid, owner)
     if found.st_mode & stat.S_IWOTH:
         mode = stat.S_IMODE(found.st_mode)
         raise wrong_input(
@@ -75,3 +77,14 @@ def require_usable(path: Path) -> bool:
         message = f"--state-dir {path}: holds other things ({some!r}) and has never been a state folder; {_ELSEWHERE}"
         raise wrong_input(message)
     return False
+
+
+def _require_owner(path: Path, found: int, wanted: int | None) -> None:
+    if wanted is None and found != os.geteuid():
+        said = f"user id {found}, you are {os.geteuid()}"
+        raise wrong_input(f"--state-dir {path}: belongs to somebody else ({said}); {_ELSEWHERE}")
+    if wanted is not None and found != wanted:
+        raise wrong_input(
+            f"--state-dir {path}: belongs to the account with user id {found}, not to the one that the service runs "
+            "as; name its account with --service-user, or another folder with --state-dir"
+        )

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from hai_client.linux.rights import make_folder
 from hai_client.whole_files import write_whole
 from hai_hub.shared.errors import UpError, wrong_input
 from hai_hub.shared.ownership import require_usable
@@ -40,8 +41,12 @@ class Remembered:
 class StateDir:
     """The state folder. Nothing in it changes until `lock` is called."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, owner: int | None = None) -> None:
         """Read what the folder remembers.
+
+        Args:
+            path: The folder.
+            owner: Number of the account that uses it; None: that of this process.
 
         Raises:
             UpError: The folder is of a newer version, damaged, no folder, or not usable (`require_usable`).
@@ -50,6 +55,7 @@ class StateDir:
         #: Whether the folder has been a state folder before.
         self.is_ours = False
         self._lock: int | None = None
+        self._owner = owner
         self.remembered = self._read()
 
     @property
@@ -58,7 +64,7 @@ class StateDir:
         return self.path / "state.json"
 
     def _read(self) -> Remembered:
-        self.is_ours = require_usable(self.path)
+        self.is_ours = require_usable(self.path, self._owner)
         try:
             plain = json.loads(self.file.read_text(encoding="utf-8"))
             version = int(plain.pop("format"))
@@ -84,7 +90,7 @@ class StateDir:
             UpError: Another `hai up` uses the folder, or it cannot be made.
         """
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self.path, 0o700)
             self.path.chmod(0o700)
             for name in _SUBFOLDERS:
                 (self.path / name).mkdir(mode=0o700, exist_ok=True)

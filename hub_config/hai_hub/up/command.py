@@ -16,6 +16,7 @@ from typing import Any, Final
 from hai_client.errors import HaiError
 from hai_client.http import Transport
 from hai_client.linux.processes import become_subreaper
+from hai_client.linux.rights import make_folder
 from hai_client.settings import Settings
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.services import can_be_apart, loop_environment, service_command, service_environment
@@ -27,9 +28,11 @@ from hai_hub.shared.errors import UpError, wrong_input
 from hai_hub.shared.logs import API_LOG, LOOP_LOG, rotate
 from hai_hub.shared.state import ADMIN_PASSWORD, StateDir, haienv_root
 from hai_hub.up import farewell, login, processes, welcome
+from hai_hub.up.notify import Notify
 from hai_hub.up.options import Options, login_name, parse
 from hai_hub.up.ready import Interrupted, StartupCheck, hub_answers, loop_answers, service_answers
 from hai_hub.up.restarter import Restarter
+from hai_hub.up.service import change_service
 from hai_hub.up.unix_users import require_account, require_rights
 
 #: Seconds that the Hub has to stop its servers, and seconds that processes have which it leaves behind.
@@ -62,6 +65,11 @@ def command(argv: Sequence[str]) -> int:
         options = parse(argv)
         if options.unix_users:
             require_rights(options.state_dir)
+            # All processes of the platform inherit it, so that accounts can write nothing of what it makes. What runs
+            # as an account gets a umask of its own (`identity.become`).
+            os.umask(0o022)
+        if options.service is not None:
+            return change_service(options, options.service)
         state = StateDir(options.state_dir)
         if not state.is_ours:
             # Checked before a folder is made. In a state folder, a killed `hai up` may have left the port in use.
@@ -170,6 +178,7 @@ class _Up:
         self._state = state
         self._interrupts = interrupts
         self._login: Settings | None = None
+        self._notify = Notify()
         logs = settings.log_dir
         self._hub = Restarter(
             "JupyterHub", start=self._start_hub, answers=lambda: hub_answers(settings), log=logs / "hub.log"
@@ -271,7 +280,7 @@ class _Up:
         settings = self._settings
         if settings.haienv_root is not None:
             # `haienv` in a terminal takes only a folder that is there.
-            settings.haienv_root.mkdir(mode=0o755, parents=True, exist_ok=True)
+            make_folder(settings.haienv_root)
         self._login = login.log_in(
             settings.url,
             settings.user,
@@ -286,6 +295,7 @@ class _Up:
         if caution := cautions.caution(root=os.geteuid() == 0, others=self._others(), apart=settings.users_are_apart):
             say(f"\n{textwrap.fill(caution, 100, break_on_hyphens=False)}")
         say(self._welcome(time.monotonic() - began))
+        self._notify.ready()
 
     def _api(self) -> Transport:
         token = None if self._login is None else self._login.token
@@ -349,12 +359,14 @@ class _Up:
         gpus = self._gpus_of_nodes()
         nodes = "unknown" if gpus is None else welcome.nodes_of(gpus, welcome.real_gpus() if any(gpus) else 0)
         example = 1 if gpus is not None and len(gpus) == 1 else 2
+        service = self._notify.is_service
+        file, stop = settings.secret_file(ADMIN_PASSWORD), "`systemctl stop`" if service else "Ctrl-C"
         lines = [
             f"\nHAI is ready after {seconds:.1f} s.",
             "",
             f"  address   {settings.url}",
             f"  user      {settings.user}",
-            f"  password  {settings.secret(ADMIN_PASSWORD)}",
+            f"  password  {f'in {file}' if service else settings.secret(ADMIN_PASSWORD)}",
             f"  nodes     {nodes}",
             f"  state     {settings.state_dir}",
             "",
@@ -367,7 +379,7 @@ class _Up:
             "  hai list",
             "  hai logs -f digits",
             "",
-            "Ctrl-C stops everything; tasks that run are told to save, and resume at the next start.",
+            f"{stop} stops everything; tasks that run are told to save, and resume at the next start.",
         ]
         if settings.overrides_file is not None:
             lines[4] += "   (unless the authenticator of --hub-config asks for another)"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, Literal, NoReturn
 
 from hai_client.cli.shared.parser import option
 from hai_client.linux.identity import USERNAME
@@ -23,6 +24,22 @@ _MOST_NODES: Final = 10_000
 #: Where the platform listens if neither an option nor a file says it.
 _IP: Final = "127.0.0.1"
 _PORT: Final = 8000
+#: Options that name a file.
+_FILES: Final = frozenset(("nodes_file", "scheduler_config", "hub_config"))
+#: Options that are no option of the `hai up` of a unit; the state folder is written into it in any case.
+_OF_SERVICES: Final = frozenset(
+    ("install_service", "remove_service", "print", "service_user", "state_dir", "password", "user")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceOptions:
+    """What is to happen to the unit of systemd that runs `hai up`, instead of running it now."""
+
+    action: Literal["install", "print", "remove"]
+    account: str | None  #: Unix account that it shall run as; None: none was named.
+    #: The other options as they were given, for the unit: one word each, paths absolute. The state folder is not there.
+    words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +59,7 @@ class Options:
     addresses: HubAddresses  #: What the file of overrides says of addresses.
     #: Pattern for the names of Unix accounts; empty: all users' processes run as the platform's own account.
     unix_users: str
+    service: ServiceOptions | None = None  #: None: run the platform now.
 
 
 class _Parser(argparse.ArgumentParser):
@@ -60,12 +78,13 @@ def parse(argv: Sequence[str]) -> Options:
     words = _parser().parse_args(list(argv))
     if words.nodes_file is not None and (words.nodes is not None or words.gpus_per_node is not None):
         raise wrong_input("--nodes-file describes the nodes; leave out --nodes and --gpus-per-node")
+    service = _service(words)
     overrides = _file("--hub-config", words.hub_config)
     addresses = HubAddresses() if overrides is None else _addresses(overrides)
     return Options(
         port=words.port or addresses.port or _PORT,
         ip=next(ip for ip in (words.ip, addresses.ip, _IP) if ip is not None),
-        state_dir=_state_dir(words.state_dir, words.unix_users),
+        state_dir=_state_dir(words.state_dir, of_system=bool(words.unix_users) or (service is not None and is_root())),
         user=None if words.user is None else _user("--user", words.user),
         password=None if words.password is None else checked_password(words.password),
         nodes=words.nodes,
@@ -75,7 +94,48 @@ def parse(argv: Sequence[str]) -> Options:
         overrides_file=overrides,
         addresses=addresses,
         unix_users=words.unix_users,
+        service=service,
     )
+
+
+def is_root() -> bool:
+    """Return whether this process may install services of the whole machine."""
+    return os.geteuid() == 0
+
+
+def _service(words: argparse.Namespace) -> ServiceOptions | None:
+    if words.install_service and words.remove_service:
+        raise wrong_input("--install-service and --remove-service are opposites; leave one of them out")
+    if not words.install_service:
+        for name in ("print", "service_user"):
+            if getattr(words, name):
+                raise wrong_input(f"{_option(name)} belongs to --install-service; add that")
+        if not words.remove_service:
+            return None
+    if words.password is not None:
+        raise wrong_input(
+            "--password: everybody on this machine can read a unit of systemd; leave it out: a password is generated, "
+            "and kept in secrets/admin_password below the state folder"
+        )
+    action: Literal["install", "print", "remove"] = "print" if words.print else "install"
+    return ServiceOptions(
+        action="remove" if words.remove_service else action, account=words.service_user, words=_carried(words)
+    )
+
+
+def _carried(words: argparse.Namespace) -> tuple[str, ...]:
+    """Return the options that a unit gets, as one word each: a value may begin with a dash."""
+    carried = []
+    for name, value in vars(words).items():
+        if name in _OF_SERVICES or value in (None, ""):
+            continue
+        shown = Path(value).expanduser().absolute() if name in _FILES else value
+        carried.append(f"{_option(name)}={shown}")
+    return tuple(carried)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _addresses(overrides: Path) -> HubAddresses:
@@ -87,11 +147,11 @@ def _addresses(overrides: Path) -> HubAddresses:
         raise wrong_input(f"--hub-config {error}") from error
 
 
-def _state_dir(given: str | None, unix_users: str) -> Path:
+def _state_dir(given: str | None, *, of_system: bool) -> Path:
     if given is not None:
         return Path(given).expanduser().absolute()
     # Users' files are beside the state folder, and other accounts may not enter root's home.
-    return SYSTEM_STATE_DIR if unix_users else default_state_dir()
+    return SYSTEM_STATE_DIR if of_system else default_state_dir()
 
 
 def login_name() -> str:
@@ -163,4 +223,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     option(parser, "--scheduler-config FILE", "configuration file of the scheduler service")
     option(parser, "--hub-config FILE", "TOML file with settings of JupyterHub: [Class] trait = value")
+    option(
+        parser,
+        "--install-service",
+        "do not run it now: let systemd run it with the other options, now and whenever this machine starts; as root "
+        "for the machine, else for your account. Again with other options: change them",
+    )
+    option(parser, "--print", "with --install-service: only print the unit of systemd")
+    option(
+        parser,
+        "--service-user NAME",
+        "with --install-service, as root: the Unix account that it runs as (default: hai, which is made)",
+    )
+    option(parser, "--remove-service", "stop that service and remove it; what it has kept stays")
     return parser

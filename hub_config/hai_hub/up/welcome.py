@@ -63,5 +63,6 @@ def activation() -> list[str]:
     if not activate.exists() or ((found := shutil.which("hai")) and Path(found).parent.samefile(activate.parent)):
         return []
     here = Path.cwd()
-    shown = activate.relative_to(here) if activate.is_relative_to(here) else activate
+    # A service starts in the root folder, where nobody types.
+    shown = activate.relative_to(here) if activate.is_relative_to(here) and here != Path("/") else activate
     return [f"  source {shown}"]

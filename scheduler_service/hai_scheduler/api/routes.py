@@ -77,6 +77,14 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route("GET", "/openapi.json", OPEN, describe, "This document"),
     Route("GET", "/metrics", SCOPE_METRICS, meta.metrics, "Metrics for Prometheus"),
+    Route(
+        "GET",
+        "/versions",
+        SCOPE_READ,
+        meta.versions,
+        "The versions of the service, its database, and the parts that speak with it",
+        kind=Kind.EXPENSIVE,
+    ),
     Route("GET", "/me", SCOPE_READ, meta.me, "The caller with their quota and its use"),
     Route(
         "PUT",

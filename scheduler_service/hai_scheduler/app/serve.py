@@ -9,10 +9,12 @@ import sys
 
 from hai_client.accepting import raise_file_limit
 from hai_client.lean_imports import imports_for_good
+from hai_client.linux.rights import make_folder
 from hai_scheduler.app.config import ConfigError, Settings
 from hai_scheduler.app.first_use import import_at_first_use
 from hai_scheduler.app.service_secret import kept_secret
 from hai_scheduler.app.starting import writable
+from hai_scheduler.app.versions import warn_of_chart
 from hai_scheduler.ports.secret import Secret
 
 log = logging.getLogger(__name__)
@@ -35,6 +37,7 @@ async def serve(settings: Settings) -> None:
     before, now = raise_file_limit()
     if now != before:
         log.info("the limit of open files was raised from %d to %d", before, now)
+    warn_of_chart()
     secret = _prepare_state(settings)
     # On Kubernetes a new pod has to be up before the old one is told to end.
     alone = settings.redis_url is None and settings.kubernetes is None
@@ -55,7 +58,7 @@ async def serve(settings: Settings) -> None:
 def _prepare_state(settings: Settings) -> Secret:
     """Make the state folder; returns the service's secret."""
     with writable("state-dir", settings.state_dir, ConfigError):
-        settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(settings.state_dir, 0o700)
         if settings.kubernetes is None:
             # Made here: if a rank made it together with its own folder, all accounts could read it.
             checkpoints = settings.state_dir / "checkpoints"

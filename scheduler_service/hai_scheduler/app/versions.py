@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import platform
 from collections.abc import Mapping
@@ -11,7 +12,10 @@ from typing import Final
 
 from tornado.httpclient import AsyncHTTPClient, HTTPClientError
 
+from hai_client import skew
 from hai_scheduler import __version__
+
+log = logging.getLogger(__name__)
 
 #: Wheels by the part that they are; the spawner and the Hub's configuration are parts of the platform's.
 _WHEELS: Final[Mapping[str, str]] = {
@@ -20,6 +24,8 @@ _WHEELS: Final[Mapping[str, str]] = {
     "lab": "hai-lab",
     "environments": "hai-env",
 }
+#: The variable with the version of the chart that has started this process.
+CHART: Final = "HAI_CHART_VERSION"
 #: Seconds that the Hub may take to answer.
 _PATIENCE_S: Final = 2.0
 
@@ -27,8 +33,17 @@ _PATIENCE_S: Final = 2.0
 async def versions(environ: Mapping[str, str] = os.environ) -> Mapping[str, str | None]:
     """Return the versions by part; None: it is not installed here, or the Hub does not answer."""
     wheels = {part: _wheel(name) for part, name in _WHEELS.items()}
+    if chart := environ.get(CHART):
+        wheels["chart"] = chart
     hub = await _hub(environ.get("JUPYTERHUB_API_URL", ""))
     return {"service": __version__, "python": platform.python_version(), "jupyterhub": hub, **wheels}
+
+
+def warn_of_chart(environ: Mapping[str, str] = os.environ) -> None:
+    """Log a warning if the chart that has started this process is of another version than its image."""
+    verdict = skew.judge(skew.IMAGE, __version__, environ.get(CHART))
+    if verdict.sentence:
+        log.warning("%s", verdict.sentence)
 
 
 def _wheel(name: str) -> str | None:

@@ -213,3 +213,5 @@ class DatabaseFacts:
     size: int | None
     #: The revision of its tables; None: it has none.
     revision: str | None
+    #: The newest revision that this version of HAI knows.
+    known_revision: str

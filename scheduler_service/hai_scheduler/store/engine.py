@@ -18,6 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, Operationa
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from hai_client.linux.rights import make_folder
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.timings import Timings
 from hai_scheduler.store.one_trip import creator
@@ -124,7 +125,7 @@ def lock_writer(connection: Connection) -> None:
 
 
 def _make_file(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path.parent, 0o700)
     # SQLite gives its companion files the mode of this one.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from hai_client.linux.identity import Account
+from hai_client.linux.rights import make_folder
 
 #: Names that haienv accepts. Others have no environments, and a `:` would cut JUPYTER_PATH.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
@@ -57,11 +57,8 @@ def make_own_folder(root: str, user: str, account: Account) -> None:
     """
     if not _NAME.fullmatch(user):
         return
-    above = Path(root) / "users"
-    above.mkdir(mode=0o755, parents=True, exist_ok=True)
-    own = above / user
-    with suppress(FileExistsError):
-        own.mkdir(mode=0o755)
+    own = Path(root) / "users" / user
+    if make_folder(own):
         # Nobody but the caller may write above it, so it is still the new folder.
         os.chown(own, account.uid, account.gid, follow_symlinks=False)
 

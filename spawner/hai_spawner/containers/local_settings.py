@@ -11,6 +11,7 @@ from jupyterhub.spawner import SimpleLocalProcessSpawner
 from traitlets import Integer, List, Unicode, default
 
 from hai_client.linux.identity import Account, NoAccount, find_account
+from hai_client.linux.rights import make_folder
 from hai_spawner.containers.menu import Refusal, Why
 from hai_spawner.containers.naming import file_name
 
@@ -94,7 +95,7 @@ class LocalSpawnerSettings(SimpleLocalProcessSpawner):
         """
         home = Path(self.home_dir)
         if not self.unix_users:
-            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(home, 0o700)
         elif not home.is_dir():
             raise Refusal(
                 Why.FORBIDDEN,

@@ -35,7 +35,7 @@ def test_each_part_stands_behind_those_that_it_comes_after() -> None:
 
 def test_what_is_seen_at_once_comes_one_after_the_other() -> None:
     fronts = [part for part in PARTS.values() if not part.beside]
-    assert [part.name for part in fronts] == ["install", "check", "e2e", "frameworks", "test-parts"]
+    assert [part.name for part in fronts] == ["install", "check", "e2e", "upgrade", "frameworks", "test-parts"]
     assert all(one.name in behind(next_) for one, next_ in pairwise(fronts))
 
 

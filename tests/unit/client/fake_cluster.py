@@ -155,11 +155,16 @@ def _use(platform: FakePlatform, call: Call) -> tuple[int, Any]:
 def _health(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     why = platform.standstill
     status = {"status": "ok" if why is None else "degraded", "detail": why, "deciding": why is None}
-    return 200, {**status, "version": "0.1.0", "last_tick_s": 0.2}
+    return 200, {**status, "version": platform.versions["service"], "last_tick_s": 0.2}
+
+
+def _versions(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    return 200, platform.versions
 
 
 ROUTES: list[Route] = [
     ("GET", f"{API}/health", _health),
+    ("GET", f"{API}/versions", _versions),
     ("GET", f"{API}/me", _me),
     ("PUT", f"{API}/me/quota", _own_quota),
     ("GET", f"{API}/policy", _policy),

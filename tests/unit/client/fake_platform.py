@@ -106,6 +106,12 @@ class FakePlatform:
     admin: bool = True
     #: What the Hub lets this user ask for.
     held_scopes: tuple[str, ...] = ("custom:hai:tasks:write", "access:services!service=hai")
+    #: What each answer says of its version, as it is sent; None: nothing.
+    version: bytes | None = None
+    #: What it says of the versions of its parts.
+    versions: dict[str, Any] = field(
+        default_factory=lambda: {"service": "0.1.0", "parts": [], "revision": "0026", "known_revision": "0026"}
+    )
     #: Whether its Hub keeps passwords.
     passwords: bool = False
     #: Called for each request before it is answered; may raise Refuse or Drop.

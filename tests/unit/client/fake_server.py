@@ -97,6 +97,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         if retry_after is not None:
             self.send_header("Retry-After", str(retry_after))
+        if self.platform.version is not None:
+            self.send_header("HAI-Version", self.platform.version.decode("latin-1"))
         self.end_headers()
         self.wfile.write(content)
 

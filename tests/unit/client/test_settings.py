@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -24,6 +25,16 @@ def test_the_file_is_written_for_its_owner_alone_and_read_back(env: dict[str, st
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert settings.load(environ=env) == Settings(HERE, "abc", "alice", str(path))
     assert [item.name for item in path.parent.iterdir()] == ["config.json"]
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o077])
+def test_nobody_else_may_put_another_folder_in_its_place(env: dict[str, str], mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        path = settings.save(Settings(HERE, "abc"), environ=env)
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(one.stat().st_mode) for one in (path.parents[1], path.parent, path)] == [0o700, 0o700, 0o600]
 
 
 def test_writing_again_tightens_a_file_and_folder_that_were_open(env: dict[str, str]) -> None:

@@ -27,6 +27,8 @@ class Context:
     out: Output
     json: bool = False
     url: str | None = None
+    #: The platform that has answered, and the version that it says it is, as it was sent; None: none has said.
+    heard: tuple[str, str] | None = None
     _client: Client | None = field(default=None, repr=False)
     _told: bool = field(default=False, repr=False)
 
@@ -46,9 +48,14 @@ class Context:
         if self._client is None:
             from hai_client.api import Client
 
+            found = self.settings()
+
+            def hear(version: str) -> None:
+                self.heard = (found.url, version)
+
             # JSON is for programs: it is the same for all users.
             language = "" if self.json else locale_tag()
-            self._client = Client.of(self.settings(), waiting=self.waiting, language=language)
+            self._client = Client.of(found, waiting=self.waiting, language=language, heard=hear)
         return self._client
 
     def answered(self, value: Any) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 
+from hai_client.linux.rights import give_rights
 from hai_client.rank.records.splitter import MARK, Splitter
 from hai_client.rank.shared.safefile import write_all
 from hai_client.rank.shared.times import rfc3339
@@ -191,6 +192,7 @@ class LogWriter:
         with contextlib.suppress(OSError):
             fd = os.open(self._spare, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, self._mode)
             try:
+                give_rights(fd, self._mode)
                 os.posix_fallocate(fd, 0, SPARE_BYTES)
             finally:
                 os.close(fd)
@@ -214,6 +216,8 @@ class LogWriter:
     def _roll(self) -> None:
         name = self._part()
         fd = os.open(name, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, self._mode)
+        with contextlib.suppress(OSError):
+            give_rights(fd, self._mode)
         if self._fd >= 0:
             os.close(self._fd)
         else:

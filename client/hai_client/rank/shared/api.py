@@ -7,6 +7,7 @@ import time
 
 from hai_client.metrics.window import PACKED_FORM
 from hai_client.rank.shared.address import Address
+from hai_client.version import VERSION_HEADER, __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class RankApi:
         try:
             connection = connect(host, timeout=timeout)
             try:
-                headers = {"Authorization": f"Bearer {self._token}", "Accept": JSON}
+                headers = {"Authorization": f"Bearer {self._token}", "Accept": JSON, VERSION_HEADER: __version__}
                 if data is not None:
                     headers["Content-Type"] = kind
                 connection.request(method, f"{slash}{base}".rstrip("/") + self._run + path, data, headers)

@@ -14,6 +14,10 @@ Call with (list $ component): only the API asks the Hub whose token a request ha
 {{- $redis := .Values.scheduler.redis -}}
 - name: HAI_SCHEDULER_CONFIG
   value: /etc/hai/scheduler/config.json
+{{- if ne $component "hub" }}
+- name: HAI_CHART_VERSION
+  value: {{ .Chart.AppVersion | quote }}
+{{- end }}
 {{ include "hai.secretFile" (list "HAI_SERVICE_SECRET" "/etc/hai/scheduler-secrets/service-secret") }}
 {{- if eq $component "api" }}
 {{ include "hai.secretFile" (list "JUPYTERHUB_API_TOKEN" "/etc/hai/scheduler-secrets/service-token") }}

@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from hai_client.linux.rights import make_folder
 from hai_scheduler.adapters.environments import answers, listing, lookup, visible
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.workspace.abi import Machine, misfit
@@ -156,15 +157,11 @@ class HaienvFolder:
         return await in_reader(self._held)
 
     def _hold(self, key: str, use: Use) -> None:
-        _make_readable(self._references, self._root)
+        make_folder(self._references)
         generation = lookup.folder_of(self.root, use.name, use.generation)
         # Without its generation a reference keeps nothing; the start of the task will say that it is gone.
         with contextlib.suppress(Missing):
-            path = references.hold(
-                self._references, key, references.use(generation, use.name, "task", use.what), generation
-            )
-            # The umask may be stricter, and `haienv gc` of every user must be able to read it.
-            path.chmod(0o644)
+            references.hold(self._references, key, references.use(generation, use.name, "task", use.what), generation)
 
     def _held(self) -> dict[str, HeldGeneration]:
         return {
@@ -213,16 +210,6 @@ class HaienvFolder:
             kind = UnknownHaienv if answer["kind"] == UnknownHaienv.__name__ else HaienvFault
             raise kind(answer["fault"])
         return dict(answer)
-
-
-def _make_readable(folder: Path, root: Path) -> None:
-    """Make a folder below the root, and those above it, which everybody may read and only this account may change."""
-    missing = [part for part in (folder, *folder.parents) if part != root and part.is_relative_to(root)]
-    root.mkdir(parents=True, exist_ok=True)
-    for part in reversed(missing):
-        with contextlib.suppress(FileExistsError):
-            part.mkdir()
-            part.chmod(0o755)
 
 
 def _moment(text: str) -> datetime:

@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 from hai_client.linux.identity import Account, NoAccount, acting_as, closed_folder, find_account, lacking_rights
+from hai_client.linux.rights import make_folder
 from hai_scheduler.adapters.local.records import write_whole
 from haienv.shared.unfollowed import remove_tree
 
@@ -48,7 +49,7 @@ class Accounts:
             )
         made = cls(template, folder)
         for part in (folder, made.checkpoints, made._runs):
-            part.mkdir(mode=_PASS, parents=True, exist_ok=True)
+            make_folder(part, _PASS)
             part.chmod(_PASS)
         closed = closed_folder(str(folder))
         if closed is not None:

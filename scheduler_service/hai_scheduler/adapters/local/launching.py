@@ -14,6 +14,7 @@ from hai_client import pythons
 from hai_client.archive import build
 from hai_client.launching.starting import own_shims, starting
 from hai_client.linux.identity import Account, NoAccount
+from hai_client.linux.rights import make_folder
 from hai_scheduler.adapters.local.environment import rank_environment
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, RankFolder, RunFolder
 from hai_scheduler.adapters.local.nodes import LocalNode
@@ -46,7 +47,7 @@ class ClientArchive:
         return self._made
 
     def _make(self) -> Path:
-        self._folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        make_folder(self._folder)
         draft = self._folder / ".draft.pyz"
         build(draft)
         made = self._folder / f"hai-{hashlib.sha256(draft.read_bytes()).hexdigest()[:12]}.pyz"

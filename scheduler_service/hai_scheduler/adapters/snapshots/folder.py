@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from hai_client.linux.identity import Account, NoAccount
+from hai_client.linux.rights import make_folder
 from hai_client.snapshots import manifest as manifests
 from hai_client.snapshots.manifest import Manifest
 from hai_scheduler.adapters.snapshots import trees
@@ -150,7 +151,7 @@ class SnapshotFolder:
         found = checked_manifest(self._limits, digest, packed)
         place = place_of(self._root, user)
         if not place.folder.is_dir():
-            self._root.mkdir(mode=PASS, parents=True, exist_ok=True)
+            make_folder(self._root, PASS)
             self._root.chmod(PASS)
         place.make()
         with place.locked():
@@ -268,7 +269,8 @@ def _read(place: Place, digest: str) -> bytes:
 
 def _write(place: Place, target: Path, content: bytes) -> None:
     draft = place.draft()
-    with draft.open("xb") as file:
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

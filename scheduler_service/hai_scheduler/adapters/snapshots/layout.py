@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
+from hai_client.linux.rights import make_folder
 from hai_client.snapshots.manifest import DIGEST
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.snapshots import NoSuchSnapshot
@@ -74,7 +75,7 @@ class Place:
     def make(self) -> None:
         """Make the folders. Raises OSError."""
         for folder in (self.folder, *(self.folder / part for part in _PARTS)):
-            folder.mkdir(mode=PASS, parents=True, exist_ok=True)
+            make_folder(folder, PASS)
         # They may have been made under a umask.
         for folder in (self.folder, self.folder / "trees"):
             folder.chmod(PASS)

@@ -30,7 +30,8 @@ def make(place: Place, digest: str, entries: Sequence[Entry]) -> None:
     draft = place.draft()
     code = draft / CODE
     try:
-        code.mkdir(parents=True)
+        draft.mkdir(mode=0o700)
+        code.mkdir()
         folders = _folders(entries)
         for folder in folders:
             os.mkdir(f"{code}/{folder}")

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from hai_client.linux.rights import make_folder
 from hai_scheduler.adapters.system.relayed_bus import ALL, RelayedBus
 from hai_scheduler.ports.bus import Bus
 
@@ -68,7 +69,7 @@ class SocketBus(RelayedBus):
             raise
 
     def _bind(self) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self._folder, 0o700)
         self._folder.chmod(0o700)
         self._place = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._ears = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)

@@ -26,7 +26,8 @@ _ABOUT: Final = """Task-level time-sharing for GPU clusters.
 
 `{task}` is an id or a name; a name means the caller's latest task of that name. Admins may write `user/name`,
 URL-encoded. Times are RFC 3339 in UTC, lengths of time are seconds in fields that end in `_s`. Errors are
-problem documents (RFC 9457); `code` is the word for programs. HEAD is answered wherever GET is.
+problem documents (RFC 9457); `code` is the word for programs. HEAD is answered wherever GET is. Each answer says the
+version of the service in `HAI-Version`; a request that says there that its client is too old or too new is refused.
 
 Streams are server-sent events (`text/event-stream`): `x-messages` names the kinds of their messages with the schema of
 each one's `data`, which is JSON; `*` stands for every other kind."""
@@ -79,6 +80,8 @@ def codes_of(route: Route) -> list[str]:
     codes = {"internal", "too_many", *route.codes}
     if route.access != OPEN:
         codes |= {"unauthorized", "forbidden", "unavailable"}
+    if route.access not in (OPEN, RUN):
+        codes.add("version")
     if route.body is not None:
         codes |= {"invalid", "too_large", "unsupported_media_type"}
     if route.query.model_fields or route.location or "{rank}" in route.path:

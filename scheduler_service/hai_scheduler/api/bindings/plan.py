@@ -75,6 +75,7 @@ CLIENT: Final[Sequence[type]] = (
     people.ArchiveOut,
     audit.AuditPage,
     platform.PlatformHealth,
+    platform.VersionsOut,
     notifications.NotificationRulesOut,
     notifications.NotificationPage,
 )

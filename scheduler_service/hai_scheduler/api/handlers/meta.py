@@ -8,7 +8,7 @@ from hai_scheduler.api.server.metrics import CONTENT_TYPE_LATEST
 from hai_scheduler.api.server.route import Ask, Text
 from hai_scheduler.api.wire.cluster import HealthOut
 from hai_scheduler.api.wire.params import Nothing
-from hai_scheduler.api.wire.platform import LiveOut, ReadyOut
+from hai_scheduler.api.wire.platform import LiveOut, PartVersionOut, ReadyOut, VersionsOut
 from hai_scheduler.api.wire.quota import MeOut
 
 
@@ -37,6 +37,17 @@ async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:
 async def metrics(ask: Ask[Nothing, Nothing]) -> Text:
     """Return the metrics for Prometheus."""
     return Text(await ask.platform.prometheus.exposition(ask.platform.insight.queries), CONTENT_TYPE_LATEST)
+
+
+async def versions(ask: Ask[Nothing, Nothing]) -> VersionsOut:
+    """Return which version each part has."""
+    parts, database = await ask.platform.insight.part_versions.look()
+    return VersionsOut(
+        service=__version__,
+        parts=[PartVersionOut(part=one.part, version=one.version, count=one.count) for one in parts],
+        revision=database.revision,
+        known_revision=database.known_revision,
+    )
 
 
 async def me(ask: Ask[Nothing, Nothing]) -> MeOut:

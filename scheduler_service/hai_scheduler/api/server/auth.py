@@ -22,6 +22,8 @@ from jupyterhub.services.auth import HubOAuth, HubOAuthCallbackHandler
 from tornado.web import HTTPError, RequestHandler
 
 from hai_client.secret_files import secret_of
+from hai_client.version import VERSION_HEADER
+from hai_scheduler import __version__
 from hai_scheduler.api.server.hub_users import HubUsers
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import Limits
@@ -239,6 +241,7 @@ class HubHandler(_HubOAuthenticated, RequestHandler):
 def set_security_headers(handler: RequestHandler) -> None:
     """Set the headers that every answer of the service carries."""
     handler.clear_header("Server")
+    handler.set_header(VERSION_HEADER, __version__)
     handler.set_header("Cache-Control", "no-store")
     handler.set_header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
     handler.set_header("Referrer-Policy", "no-referrer")

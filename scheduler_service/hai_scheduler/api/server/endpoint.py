@@ -18,6 +18,9 @@ from pydantic import BaseModel
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, stream_request_body
 
+from hai_client import skew
+from hai_client.version import VERSION_HEADER
+from hai_scheduler import __version__
 from hai_scheduler.api.server import problems
 from hai_scheduler.api.server.auth import Auth, HubHandler, address, has_scope, log_in
 from hai_scheduler.api.server.bodies import ArrivingBody, read_query
@@ -129,10 +132,12 @@ class Endpoint(HubHandler):
             self._who = self.auth.run(self)
             if self._who != self._path["run_id"]:
                 raise Refused("forbidden", "This token speaks for another run.")
+            self._platform.runs.supervisors.hear(self._who, self.request.headers.get(VERSION_HEADER))
             # However many runs a user has, and however long ago they ended: their ranks share one budget.
             return await self._platform.runs.registry.user_of(self._who) or ""
         caller = await log_in(self, self._limits)
         _check_scope(route, caller)
+        _check_version(self.request.headers.get(VERSION_HEADER))
         await self._users.see(caller)
         say = preferred(self.request.headers.get("Accept-Language", ""))
         self._who = replace(caller, address=address(self), say=say)
@@ -412,6 +417,13 @@ class Endpoint(HubHandler):
     def seconds(self) -> float:
         """How long the request has taken so far, in seconds."""
         return time.monotonic() - self._began
+
+
+def _check_version(client: str | None) -> None:
+    """Refuse a client that is too old or too new. One that sends no version, or something else, is taken as it is."""
+    verdict = skew.judge(skew.CLIENT, client, __version__)
+    if verdict.state == skew.REFUSE:
+        raise Refused("version", f"{verdict.sentence}.")
 
 
 def _check_scope(route: Route, caller: Caller) -> None:

@@ -57,6 +57,7 @@ class Platform:
             health=self.health,
             policy=self.policy,
             submissions=self.tasks.submissions,
+            supervisors=self.runs.supervisors,
         )
         self.prometheus = Metrics(
             self.health.news,

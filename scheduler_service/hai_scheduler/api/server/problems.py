@@ -32,6 +32,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "forbidden": (403, "Not allowed"),
     "not_found": (404, "There is no such thing"),
     "method_not_allowed": (405, "Not with this method"),
+    "version": (406, "The versions do not fit"),
     "conflict": (409, "It cannot be done now"),
     "gone": (410, "It is over"),
     "too_large": (413, "The request is too large"),

@@ -81,6 +81,26 @@ class AlarmOut(Output):
     runbook: str
 
 
+class PartVersionOut(Output):
+    """The version of a part that speaks with the service. docs/versions.md says which fit."""
+
+    part: Literal["loop", "supervisor", "panel", "chart"]
+    #: null: it has not said it yet.
+    version: str | None
+    #: How many there are: of supervisors, that of live runs.
+    count: int
+
+
+class VersionsOut(Output):
+    """The versions of the service, of its database, and of the parts that speak with it."""
+
+    service: str
+    parts: list[PartVersionOut]
+    #: The revision of the database's tables, and the newest that the service knows.
+    revision: str | None
+    known_revision: str
+
+
 class PlatformHealth(Output):
     """The health of the platform for admins. `status` is `ok` or `degraded`."""
 

@@ -9,6 +9,7 @@ from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.forecasts import Forecasts
 from hai_scheduler.service.insight.node_map import NodeMap
 from hai_scheduler.service.insight.overview import Overviews
+from hai_scheduler.service.insight.part_versions import PartVersions
 from hai_scheduler.service.insight.people import People
 from hai_scheduler.service.insight.platform_details import PlatformDetails
 from hai_scheduler.service.insight.previews import Previews
@@ -17,6 +18,7 @@ from hai_scheduler.service.insight.queue_lists import QueueLists
 from hai_scheduler.service.insight.task_lists import TaskLists
 from hai_scheduler.service.platform.health import Health
 from hai_scheduler.service.platform.policy_changes import PolicyChanges
+from hai_scheduler.service.runs.supervisors import Supervisors
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.shared.world import World
@@ -35,6 +37,7 @@ class InsightRoom:
         health: Health,
         policy: PolicyChanges,
         submissions: Submissions,
+        supervisors: Supervisors,
     ) -> None:
         self.queries = Queries(world)
         self.audit = AuditReading(world)
@@ -44,6 +47,7 @@ class InsightRoom:
         self.forecasts = Forecasts(world, submissions, workers)
         self.node_map = NodeMap(world, self.queries)
         self.overviews = Overviews(world, self.queries)
+        self.part_versions = PartVersions(world, health, supervisors)
         self.people = People(world)
         self.platform_details = PlatformDetails(world, health, self.queries)
         self.previews = Previews(world, policy, workers)

@@ -12,7 +12,7 @@ from hai_scheduler.core.model.marks import LostPast, Mark
 from hai_scheduler.ports.errors import LeaseLost
 from hai_scheduler.ports.values import DatabaseFacts, Lease
 from hai_scheduler.store.codec import of_instant, to_instant
-from hai_scheduler.store.revision import VERSION_TABLE
+from hai_scheduler.store.revision import VERSION_TABLE, known
 from hai_scheduler.store.small_tables import StoredPart
 from hai_scheduler.store.statements import FORGOTTEN, WORDS
 from hai_scheduler.store.tables import DATABASE, LEASE, SETTINGS
@@ -104,7 +104,8 @@ class DatabaseRecord(StoredPart):
         """What kind of database it is, and how large."""
         size = (await self._sql.ask(_SIZES[self._sql.dialect])).scalar_one()
         revision = (await self._sql.ask(_REVISION)).scalar()
-        return DatabaseFacts(kind=self._sql.dialect, size=int(size), revision=revision)
+        newest = known()[-1]
+        return DatabaseFacts(kind=self._sql.dialect, size=int(size), revision=revision, known_revision=newest)
 
     async def mark(self) -> Mark:
         """The mark of this database: its identity, and how many starts and ends of runs it has recorded."""

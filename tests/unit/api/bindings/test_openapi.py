@@ -72,7 +72,7 @@ def operation(route: Route) -> dict:
     return document([route])["paths"][route.path][route.method.lower()]
 
 
-USUAL = {"unauthorized", "forbidden", "unavailable"}
+USUAL = {"unauthorized", "forbidden", "unavailable", "version"}
 BODY = {"invalid", "too_large", "unsupported_media_type"}
 
 

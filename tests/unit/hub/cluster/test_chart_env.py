@@ -53,7 +53,9 @@ def test_what_jupyterhub_makes_itself_may_be_missing_and_no_secret_is_shown() ->
 def test_a_scheduler_of_the_hub_gets_its_own_variables_alone() -> None:
     given = {"HAI_DB_URL": "sqlite:///hai", "TZ": "", "HOME": "/home/hub", "JUPYTERHUB_CRYPT_KEY": "hush"}
     found = ChartEnv.of({**VARIABLES, **given}, {})
-    assert found.scheduler_environment == {"HAI_DB_URL": "sqlite:///hai", "HOME": "/home/hub"}
+    assert found.scheduler_environment == {
+        "HAI_CHART_VERSION": VARIABLES["HAI_CHART_VERSION"], "HAI_DB_URL": "sqlite:///hai", "HOME": "/home/hub",
+    }  # fmt: skip
 
 
 def test_a_process_reads_the_file_that_a_variable_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

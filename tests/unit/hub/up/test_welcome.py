@@ -19,6 +19,8 @@ def test_an_environment_that_is_not_active_is_to_be_activated(monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", "/usr/bin")
     assert activation() == ["  source .venv/bin/activate"]
+    monkeypatch.chdir("/")
+    assert activation() == [f"  source {tmp_path}/.venv/bin/activate"], "the folder of services"
     monkeypatch.setenv("PATH", str(tmp_path / ".venv/bin"))
     assert activation() == [], "it is active already"
 
