@@ -37,6 +37,7 @@ class Remembered:
     hub_process: str | None = None  #: The Hub that was started last (`processes.identity`).
     service_process: str | None = None  #: The API that `hai up` started last, likewise.
     loop_process: str | None = None  #: The scheduling loop that `hai up` started last, likewise.
+    version: str | None = None  #: The version of HAI that has used the folder last.
 
 
 class StateDir:

@@ -18,6 +18,7 @@ from hai_client.http import Transport
 from hai_client.linux.processes import become_subreaper
 from hai_client.linux.rights import make_folder
 from hai_client.settings import Settings
+from hai_client.version import __version__
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.services import can_be_apart, loop_environment, service_command, service_environment
 from hai_hub.config.settings import SETTINGS_VARIABLE, SPAWNER_TOKEN, HubSettings
@@ -107,7 +108,8 @@ def _settings(options: Options, state: StateDir) -> HubSettings:
     service_port = ports.choose(state.remembered.service_port, taken)
     # Not remembered: only this process uses the port.
     loop_port = ports.choose(None, {*taken, service_port})
-    state.remember(user=user, hub_port=hub_port, local_port=local_port if https else None, service_port=service_port)
+    local = local_port if https else None
+    state.remember(user=user, hub_port=hub_port, local_port=local, service_port=service_port, version=__version__)
     state.secret(ADMIN_PASSWORD, new=options.password)
     for name in ("cookie_secret", "service_token", SPAWNER_TOKEN, "up_token"):
         state.secret(name)

@@ -14,7 +14,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DatabaseError, OperationalError, ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from hai_scheduler.store.engine import lock_writer, reading, writing
+from hai_scheduler.store.engine import lock_writer, reading, translated, writing
 from hai_scheduler.store.tables import DATABASE, METADATA, SETTINGS
 
 #: Not Alembic's default name: the Hub keeps its revision there, and may share the database.
@@ -126,6 +126,22 @@ def _found(connection: Connection) -> list[str] | None:
             raise
         # There is no such table, or the database cannot be reached: `upgrade` finds out which.
         return None
+
+
+async def read_revision(engine: AsyncEngine) -> tuple[str, str | None] | None:
+    """Return the revision of the tables, and what they say of older code; None: there are no tables of ours.
+
+    Raises StateDamaged, and Temporary: the database cannot be reached.
+    """
+
+    def read(connection: Connection) -> tuple[str, str | None] | None:
+        if not inspect(connection).has_table(VERSION_TABLE):
+            return None
+        return str(connection.execute(_REVISION).scalar_one()), said_of_older_code(connection)
+
+    with damage_told(engine.url), translated():
+        async with reading(engine).connect() as connection:
+            return await connection.run_sync(read)
 
 
 #: As Alembic makes it, which finds the revision there later.
