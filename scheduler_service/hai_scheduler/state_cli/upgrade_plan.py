@@ -84,7 +84,7 @@ def _first(facts: UpgradeFacts) -> list[str]:
             f" of version {facts.before} (`hai admin pause`, then wait until `hai nodes` shows none)"
         )
     if facts.revisions:
-        todo.append(f"make a backup: {_backup(facts)}")
+        todo.append(f"copy the database: {_backup(facts)}")
     return todo
 
 

@@ -118,7 +118,7 @@ def test_revisions_are_told_with_what_they_do(
     monkeypatch.setattr(upgrade_facts, "USABLE_FROM", usable_from)
     status, found = plan(state, capsys)
     assert (status, found["revisions"]) == (1, [["9998", "Tasks may have a colour."]])
-    assert found["first"] == [f"make a backup: hai backup --state-dir {state} hai-0.0.9.sqlite"]
+    assert found["first"] == [f"copy the database: hai backup --state-dir {state} hai-0.0.9.sqlite"]
     assert any("hai restore" in line for line in found["back"]) == (usable_from == "9998")
 
 

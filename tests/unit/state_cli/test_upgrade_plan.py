@@ -24,7 +24,7 @@ SAME = UpgradeFacts(
     unknown_settings=(),
 )
 NEXT = replace(SAME, installed="0.2.0", newest="0028", revisions=(("0027", "Colours."), ("0028", "Sizes.")))
-BACKUP = "make a backup: hai backup --state-dir /s hai-0.1.0.sqlite"
+BACKUP = "copy the database: hai backup --state-dir /s hai-0.1.0.sqlite"
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,11 @@ BACKUP = "make a backup: hai backup --state-dir /s hai-0.1.0.sqlite"
         (NEXT, [BACKUP]),
         (replace(NEXT, live_runs=3), [BACKUP]),
         (replace(NEXT, revisions=()), []),
-        (replace(NEXT, before=None), ["make a backup: hai backup --state-dir /s hai-before.sqlite"]),
+        (replace(NEXT, before=None), ["copy the database: hai backup --state-dir /s hai-before.sqlite"]),
         (replace(NEXT, state_dir=Path("/my s")), [BACKUP.replace("/s", "'/my s'")]),
         (
             replace(NEXT, database=SERVER),
-            ["make a backup: pg_dump --clean --if-exists --file hai-0.1.0.sql DATABASE"],
+            ["copy the database: pg_dump --clean --if-exists --file hai-0.1.0.sql DATABASE"],
         ),
         (
             replace(SAME, unknown_settings=("HaiScheduler.old", "Old.x")),
