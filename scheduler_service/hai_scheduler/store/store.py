@@ -114,8 +114,8 @@ async def open_store(url: str, timings: Timings | None = None) -> Store:
     Raises:
         ValueError: The URL has neither form.
         StateDamaged: The file is not a database, or was damaged.
-        StateTooNew: A newer version of the platform has written the state; nothing was changed.
-        StateTooOld: The state is older than the last revision before the first state; nothing was changed.
+        StateTooNew: A version that is too new has written the state; nothing was changed.
+        StateTooOld: The state is from before the first release; nothing was changed.
         StateUnusable: The database does not let the service in, or cannot be written.
         Temporary: The database cannot be reached.
     """
