@@ -126,14 +126,21 @@ def _unknown(written: Config) -> list[str]:
 
 def _database(state_dir: Path, db_url: str) -> Database:
     file = state_dir / "hai.sqlite"
-    url = parse(db_url or f"sqlite:///{file}")
+    try:
+        url = parse(db_url or f"sqlite:///{file}")
+    except ValueError as error:
+        raise Invalid(f"HaiScheduler.db_url: {error}") from None
     if is_file := url.get_backend_name() == "sqlite":
         file = Path(str(url.database))
     place = str(file) if is_file else url.render_as_string(hide_password=True)
     try:
         found = _of_file(file) if is_file else asyncio.run(_of_server(db_url))
+    except ImportError as error:
+        raise Invalid(f"HaiScheduler.db_url: {error.name} is missing: pip install 'hai-platform[postgres]'") from None
     except (sqlite3.Error, Temporary, StateDamaged, OSError) as error:
-        return Database(place=place, is_file=is_file, problem=f"{place} cannot be read ({error}): mend that first")
+        # The driver of PostgreSQL tells more in further lines.
+        why = str(error).partition("\n")[0]
+        return Database(place=place, is_file=is_file, problem=f"{place} cannot be read ({why}): mend that first")
     if found is None:
         return Database(place=place, is_file=is_file)
     revision, usable_from = found

@@ -55,9 +55,9 @@ def plan_of(facts: UpgradeFacts) -> UpgradePlan:
 
 
 def _changes(facts: UpgradeFacts) -> list[str]:
-    before = facts.before or "a version that is not known"
+    before = f"version {facts.before}" if facts.before else "a version that is not known"
     how = "which runs" if facts.runs else "which does not run"
-    version = f"version {before}, {how} -> {facts.installed}, which is installed here"
+    version = f"{before}, {how} -> {facts.installed}, which is installed here"
     if facts.before == facts.installed:
         version = f"version {facts.installed}, {how}: the installed one is the same"
     lines = [version]

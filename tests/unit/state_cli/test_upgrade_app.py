@@ -122,6 +122,32 @@ def test_revisions_are_told_with_what_they_do(
     assert any("hai restore" in line for line in found["back"]) == (usable_from == "9998")
 
 
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://u:secret@127.0.0.1:1/d", "postgresql+psycopg://u:***@127.0.0.1:1/d cannot be read"),
+        ("mysql://u:secret@h/d", "HaiScheduler.db_url: "),
+        ("nonsense", "HaiScheduler.db_url: "),
+    ],
+)
+def test_a_database_that_cannot_be_asked_is_named_without_its_password(
+    state: Path, capsys: pytest.CaptureFixture[str], url: str, words: str
+) -> None:
+    file = state.parent / "scheduler.json"
+    file.write_text(json.dumps({"HaiScheduler": {"db_url": url}}))
+    settings(state, scheduler_config=str(file))
+    try:
+        status, found = plan(state, capsys)
+    except Invalid as refused:
+        said = str(refused)
+    else:
+        (said,) = found["first"]
+        assert status == 1
+    assert words in said
+    assert "secret" not in said
+    assert "\n" not in said
+
+
 @pytest.mark.parametrize("kind", ["py", "json"])
 def test_settings_that_are_gone_are_named(state: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
     file = state.parent / f"scheduler.{kind}"
