@@ -12,9 +12,9 @@ from hai_client.backports import dataclass
 
 #: Nothing is to be done.
 FINE = "fine"
-#: It works, and somebody should be told.
+#: It works, and the user or the admin should be told.
 SAY = "say"
-#: It is not promised to work, and somebody must act.
+#: It is not promised to work, and the user or the admin must act.
 REFUSE = "refuse"
 #: One of the versions is not known: nothing is said, and nothing is refused.
 UNKNOWN = "unknown"

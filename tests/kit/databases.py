@@ -57,6 +57,15 @@ def own_postgres() -> Iterator[PostgresServer]:
         found.remove()
 
 
+async def empty_url(kind: str, folder: Path) -> str:
+    """The URL of a database without tables: `sqlite`, in the folder, or `postgres`."""
+    if kind == "sqlite":
+        return sqlite_url(folder / "hai.sqlite")
+    url = postgres_url()
+    await empty_postgres(url, drop=True)
+    return url
+
+
 async def empty_postgres(url: str, *, drop: bool = False) -> None:
     """Empty the tables that are there, or drop them all."""
     engine = connect(parse(url))

@@ -10,9 +10,11 @@ from tempfile import NamedTemporaryFile
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from hai_client.skew import numbers
+
 KEPT = Path(__file__).with_name("databases")
 #: The versions of which there are databases, the oldest first.
-RELEASES = sorted((file.name.removesuffix(".sql.gz") for file in KEPT.glob("*.sql.gz")), key=lambda v: v.split("."))
+RELEASES = sorted((file.name.removesuffix(".sql.gz") for file in KEPT.glob("*.sql.gz")), key=numbers)
 
 
 async def put(engine: AsyncEngine, version: str) -> None:

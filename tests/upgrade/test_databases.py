@@ -17,7 +17,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.store.engine import connect, parse
 from hai_scheduler.store.store import Store, open_store
 from kit.builders import a_spec, a_task
-from kit.databases import empty_postgres, postgres_url, sqlite_url
+from kit.databases import empty_url
 from upgrade.releases import KEPT, RELEASES, put
 
 #: Bytes of a file at most: the files of all releases stay.
@@ -26,11 +26,7 @@ MOST = 200_000
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return sqlite_url(tmp_path / "hai.sqlite")
-    url = postgres_url()
-    await empty_postgres(url, drop=True)
-    return url
+    return await empty_url(request.param, tmp_path)
 
 
 @pytest.fixture(params=RELEASES)

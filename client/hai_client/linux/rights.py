@@ -39,7 +39,7 @@ def make_folder(path: StrPath, mode: int = 0o755, *, above: int = 0o755) -> bool
     try:
         os.mkdir(path, mode)
     except FileExistsError:
-        # Somebody else has made it at the same time.
+        # Another process has made it at the same time.
         if not os.path.isdir(path):
             raise
         return False

@@ -181,7 +181,7 @@ def _files(options: Options) -> Iterator[Path | None]:
 
 
 def _before(file: Path) -> str | None:
-    """Return the text of the unit that is there; None: there is none. Raises UpError: somebody else has written it."""
+    """Return the text of the unit that is there; None: there is none. Raises UpError: `hai up` has not written it."""
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -229,7 +229,7 @@ def _make_state_dir(unit: Unit, account: Account | None) -> None:
     try:
         made = make_folder(folder, 0o700)
         if made and account is not None:
-            os.chown(folder, account.uid, account.gid)
+            os.chown(folder, account.uid, account.gid, follow_symlinks=False)
         if not _may(account, "-w", folder):
             if made:
                 folder.rmdir()

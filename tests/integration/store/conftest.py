@@ -9,17 +9,13 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.store.engine import connect, parse
-from kit.databases import empty_postgres, postgres_url, sqlite_url
+from kit.databases import empty_url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An empty database."""
-    if request.param == "sqlite":
-        return sqlite_url(tmp_path / "hai.sqlite")
-    url = postgres_url()
-    await empty_postgres(url, drop=True)
-    return url
+    return await empty_url(request.param, tmp_path)
 
 
 @pytest.fixture

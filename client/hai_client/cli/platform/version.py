@@ -56,7 +56,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _version(args: argparse.Namespace, ctx: Context) -> int:
-    if not getattr(args, "check", False):
+    if not args.check:
         ctx.answer({"version": __version__}, f"hai {__version__}")
         return 0
     service, rows, problem = _found(ctx)
