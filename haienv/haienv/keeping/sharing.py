@@ -77,7 +77,7 @@ def share(env: EnvFolder, *, groups: list[str], users: list[str], everyone: bool
     try:
         _write(env, found)
     except PermissionError:
-        raise Wrong(f"environment: {env.name} is not yours to share: {env.folder} belongs to somebody else") from None
+        raise Wrong(f"environment: {env.name} is not yours to share: {env.folder} belongs to another account") from None
     return shared_with(env)
 
 

@@ -82,7 +82,7 @@ def require_usable(path: Path, owner: int | None = None) -> bool:
 def _require_owner(path: Path, found: int, wanted: int | None) -> None:
     if wanted is None and found != os.geteuid():
         said = f"user id {found}, you are {os.geteuid()}"
-        raise wrong_input(f"--state-dir {path}: belongs to somebody else ({said}); {_ELSEWHERE}")
+        raise wrong_input(f"--state-dir {path}: belongs to another account ({said}); {_ELSEWHERE}")
     if wanted is not None and found != wanted:
         raise wrong_input(
             f"--state-dir {path}: belongs to the account with user id {found}, not to the one that the service runs "

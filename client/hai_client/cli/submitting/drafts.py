@@ -82,7 +82,7 @@ def settle(args: argparse.Namespace, ctx: Context, env: dict[str, str], environm
 def _tell(args: argparse.Namespace, ctx: Context, found: Mapping[str, Any], environment: str, took: float) -> str:
     name = environment.rpartition("/")[2]
     if found.get("draft") and not found.get("mine"):
-        ctx.out.note(f"{environment} has an open draft of somebody else, which is not in the task")
+        ctx.out.note(f"{environment} has an open draft of another user, which is not in the task")
     if not found.get("changed"):
         return environment
     number = found.get("generation")

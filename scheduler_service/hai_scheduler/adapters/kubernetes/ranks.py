@@ -44,7 +44,7 @@ from hai_scheduler.core.model.run import Blame, RankState
 _OURS: Final[Mapping[str, tuple[str, Blame]]] = {
     INIT_CONTAINER: ("the platform's files could not be brought into its pod", Blame.NODE),
     FETCHING: ("its environment could not be copied to its node's own disk", Blame.UNKNOWN),
-    # It would fail on every node: the folder belongs to somebody else, or the root has not been made.
+    # It would fail on every node: the folder belongs to another account, or the root has not been made.
     MAKING: ("the folder of its environment could not be made", Blame.NOBODY),
 }
 #: Reasons of pods that their node or the cluster has ended: the rank was taken away from its user (H1).

@@ -74,7 +74,7 @@ def test_a_link_names_the_folder_that_is_meant(tmp_path: Path, capsys: pytest.Ca
 
 def test_a_folder_of_another_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
-    with pytest.raises(UpError, match=r"belongs to somebody else \(user id \d+, you are \d+\)"):
+    with pytest.raises(UpError, match=r"belongs to another account \(user id \d+, you are \d+\)"):
         ownership.require_usable(tmp_path)
 
 

@@ -176,5 +176,5 @@ def test_the_draft_of_somebody_else_is_left_alone(
     monkeypatch.setenv("HAIENV_USER", "bob")
     (env.folder).chmod(0o755)
     result = hai("submit", "--env", "users/ann/vision", "--", "true")
-    assert "users/ann/vision has an open draft of somebody else, which is not in the task" in result.err
+    assert "users/ann/vision has an open draft of another user, which is not in the task" in result.err
     assert [one.number for one in env.generations()] == [1]
