@@ -35,7 +35,7 @@ echo "pytest $2" >>"$CALLS"
 """
 KUBECTL = '#!/bin/bash\n[ -e "$CALLS.up" ]\n'
 NOTHING = "#!/bin/bash\n"
-ORDER = ["make install", "make check", "make e2e", "make test-frameworks", "make test-parts"]
+ORDER = ["make install", "make check", "make e2e", "make test-upgrade", "make test-frameworks", "make test-parts"]
 BESIDE = ["make docs", "make test-kubernetes", "make chaos"]
 
 
@@ -49,9 +49,11 @@ def clone(tmp_path: Path) -> Path:
         (made / "tests" / "frameworks" / name).touch()
     shutil.copy(ROOT / ".ci" / "run", made / ".ci" / "run")
     shutil.copytree(ROOT / "tools" / "ci", made / "tools" / "ci")
+    (made / "tests" / "upgrade").mkdir()
+    shutil.copy(ROOT / "tests" / "upgrade" / "last_release.toml", made / "tests" / "upgrade")
     stand_ins = {".ci/images": IMAGES, ".venv/bin/pytest": PYTEST, "cluster": CLUSTER}
     stand_ins |= {"../bin/make": MAKE, "../bin/kubectl": KUBECTL}
-    stand_ins |= dict.fromkeys(["../bin/chromium", "../bin/mksquashfs", "../bin/apt-get"], NOTHING)
+    stand_ins |= dict.fromkeys(["../bin/chromium", "../bin/mksquashfs", "../bin/apt-get", "../bin/git"], NOTHING)
     for name, text in stand_ins.items():
         (made / name).write_text(text)
         (made / name).chmod(0o755)

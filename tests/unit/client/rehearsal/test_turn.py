@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,9 +61,10 @@ class Runs:
 
     def close(self) -> None:
         for made in self._made:
-            if not made.gone:
-                os.killpg(made._process.pid, 9)
-                made._process.wait()
+            # What a shell starts with `&` ignores Ctrl-C, and may outlive the supervisor.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(made._process.pid, signal.SIGKILL)
+            made._process.wait()
             made.service.close()
 
 

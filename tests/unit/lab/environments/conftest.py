@@ -31,9 +31,9 @@ elif verb == "freeze":
 elif verb in ("show", "diff"):
     print(json.dumps({"verb": verb}))
 elif name.endswith("slow"):
-    print("haienv: resolving", file=sys.stderr)
-    print("installing")
     try:
+        print("haienv: resolving", file=sys.stderr)
+        print("installing")
         time.sleep(600)
     except KeyboardInterrupt:
         print("haienv: interrupted; nothing has changed")
