@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 from pathlib import Path
 
@@ -25,12 +24,10 @@ def serving(certificate: Path, key: Path) -> ssl.SSLContext:
     """
     for what, file in (("certificate", certificate), ("key", key)):
         try:
-            with file.open("rb") as opened:
-                mode = os.fstat(opened.fileno()).st_mode
+            with file.open("rb"):
+                pass
         except OSError as error:
             raise CertificateError(f"the {what} {file} cannot be read: {error.strerror}") from error
-        if what == "key" and mode & _OTHERS:
-            raise CertificateError(f"all accounts can use the key {file}: chmod 600 {file}")
 
     def no_passphrase() -> str:
         raise CertificateError(f"the key {file} has a passphrase; write it without: openssl pkey -in {file} -out NEW")
@@ -50,4 +47,7 @@ def serving(certificate: Path, key: Path) -> ssl.SSLContext:
             f"{certificate} and {key} are not a certificate and its private key in PEM ({error.reason or 'unreadable'})"
         )
         raise CertificateError(message) from error
+    # Not sooner: a file that is no key must not be told to be closed.
+    if key.stat().st_mode & _OTHERS:
+        raise CertificateError(f"all accounts can use the key {key}: chmod 600 {key}")
     return context

@@ -39,7 +39,7 @@ def test_a_key_of_the_owner_or_a_group_is_taken(files: Path, mode: int) -> None:
     ("given", "key", "said"),
     [
         ("hub.crt", "other.key", "is not the one of the certificate"),
-        ("hub.key", "hub.crt", "all accounts can use the key"),
+        ("hub.key", "hub.crt", "are not a certificate and its private key in PEM"),
         ("missing", "hub.key", "the certificate .*missing cannot be read: No such file"),
         ("hub.crt", "missing", "the key .*missing cannot be read: No such file"),
         (".", "hub.key", "the certificate .* cannot be read: Is a directory"),

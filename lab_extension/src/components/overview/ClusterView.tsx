@@ -63,9 +63,12 @@ function GroupView({ group, levels }: { group: IGroupOverview; levels: boolean }
 }
 
 /** Running and waiting tasks by priority, where there are any. */
-export function LevelsTable(props: { levels: readonly ILevelCount[] }): JSX.Element | null {
+export function LevelsTable(props: { levels: readonly ILevelCount[]; empty?: string }): JSX.Element | null {
   const levels = props.levels.filter(level => level.running_tasks > 0 || level.waiting_tasks > 0);
-  return levels.length === 0 ? null : (
+  if (levels.length === 0) {
+    return props.empty === undefined ? null : <p className="hai-Empty">{props.empty}</p>;
+  }
+  return (
     <table className="hai-Levels">
       <thead>
         <tr>

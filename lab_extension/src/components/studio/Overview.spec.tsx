@@ -10,26 +10,30 @@ import { StudioProvider } from './context';
 import { OverviewPage } from './Overview';
 import { RouterProvider } from './router';
 
+function show(found: ReturnType<typeof anOverview>): void {
+  const overview = async (): Promise<typeof found> => found;
+  const api = {
+    operations: { overview, queue: queueOf([]) },
+    use: async () => ({ items: [], left_out: 0 }),
+    nodesReport: async () => ({ by: 'day', since: '', until: '', rows: [], notes: [] })
+  };
+  const feed = new Feed({ events: () => new FakeStream() });
+  const cluster = new ClusterModel({ cluster: vi.fn(), me: async () => aMe() }, feed);
+  render(
+    <HostProvider value={aHost()}>
+      <RouterProvider value={new MemoryRouter('overview')}>
+        <StudioProvider value={{ api: api as never, feed, cluster }}>
+          <OverviewPage />
+        </StudioProvider>
+      </RouterProvider>
+    </HostProvider>
+  );
+}
+
 describe('the overview', () => {
   it('says what is held, useful and idle, who waits at which priority, and what came and went', async () => {
     // jsdom draws no charts: a day of which nothing was recorded has none.
-    const overview = async (): Promise<ReturnType<typeof anOverview>> => anOverview({ hours: [] });
-    const api = {
-      operations: { overview, queue: queueOf([]) },
-      use: async () => ({ items: [], left_out: 0 }),
-      nodesReport: async () => ({ by: 'day', since: '', until: '', rows: [], notes: [] })
-    };
-    const feed = new Feed({ events: () => new FakeStream() });
-    const cluster = new ClusterModel({ cluster: vi.fn(), me: async () => aMe() }, feed);
-    render(
-      <HostProvider value={aHost()}>
-        <RouterProvider value={new MemoryRouter('overview')}>
-          <StudioProvider value={{ api: api as never, feed, cluster }}>
-            <OverviewPage />
-          </StudioProvider>
-        </RouterProvider>
-      </HostProvider>
-    );
+    show(anOverview({ hours: [] }));
     const figures = await screen.findByTestId('hai-figures');
     const words = [...figures.querySelectorAll('.hai-Figure')].map(each => each.textContent);
     expect(words).toContain('Nodes held50 % 2 of 4, 2 free');
@@ -42,5 +46,11 @@ describe('the overview', () => {
     // One group: its card does not say the same again.
     expect(screen.getAllByText('High')).toHaveLength(1);
     await waitFor(() => expect(screen.getByText('No task waits.')).toBeTruthy());
+  });
+
+  it('says so where no task is at any priority', async () => {
+    show(anOverview({ hours: [], levels: [] }));
+    const levels = await screen.findByRole('region', { name: 'Tasks by priority' });
+    expect(levels.textContent).toBe('Tasks by priorityNo task runs or waits.');
   });
 });

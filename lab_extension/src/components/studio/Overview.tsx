@@ -52,7 +52,7 @@ export function OverviewPage(): JSX.Element {
         </Card>
         {overview && (
           <Card title={trans.__('Tasks by priority')}>
-            <LevelsTable levels={overview.levels} />
+            <LevelsTable levels={overview.levels} empty={trans.__('No task runs or waits.')} />
           </Card>
         )}
         <Card title={trans.__('Who holds nodes')} wide>
