@@ -22,12 +22,8 @@ def serving(certificate: Path, key: Path) -> ssl.SSLContext:
     Raises:
         CertificateError: A file cannot be read, all accounts can read the key, or the two do not belong together.
     """
-    for what, file in (("certificate", certificate), ("key", key)):
-        try:
-            with file.open("rb"):
-                pass
-        except OSError as error:
-            raise CertificateError(f"the {what} {file} cannot be read: {error.strerror}") from error
+    _require_readable("certificate", certificate)
+    _require_readable("key", key)
 
     def no_passphrase() -> str:
         raise CertificateError(f"the key {file} has a passphrase; write it without: openssl pkey -in {file} -out NEW")
@@ -51,3 +47,10 @@ def serving(certificate: Path, key: Path) -> ssl.SSLContext:
     if key.stat().st_mode & _OTHERS:
         raise CertificateError(f"all accounts can use the key {key}: chmod 600 {key}")
     return context
+
+
+def _require_readable(what: str, file: Path) -> None:
+    try:
+        file.open("rb").close()
+    except OSError as error:
+        raise CertificateError(f"the {what} {file} cannot be read: {error.strerror}") from error
