@@ -26,7 +26,7 @@ def serving(certificate: Path, key: Path) -> ssl.SSLContext:
     _require_readable("key", key)
 
     def no_passphrase() -> str:
-        raise CertificateError(f"the key {file} has a passphrase; write it without: openssl pkey -in {file} -out NEW")
+        raise CertificateError(f"the key {key} has a passphrase; write it without: openssl pkey -in {key} -out NEW")
 
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
