@@ -43,6 +43,7 @@ check-python:
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/python -m hai_scheduler.api.bindings --check
+	PYTHONPATH=tools $(BIN)/python -m changelog check
 
 check-lab:
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent lint
