@@ -1,4 +1,4 @@
-"""What goes away is a table of docs/deprecations.md: rows keep the rule, and a row whose version is reached has to go."""
+"""What goes away is a table of docs/deprecations.md: rows keep the rule, and none is there whose version is reached."""
 
 from __future__ import annotations
 
