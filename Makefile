@@ -117,6 +117,7 @@ reference: $(VENV)/.dev  ## write docs/reference, the rooms of docs/architecture
 	PYTHONPATH=tests $(BIN)/python -m docs.rooms
 	PYTHONPATH=tools $(BIN)/python -m languages
 	PYTHONPATH=tools $(BIN)/python -m runbooks
+	PYTHONPATH=tools $(BIN)/python -m ci.support
 	PYTHONPATH=tools $(BIN)/python -m monitoring >/dev/null
 
 monitoring: $(VENV)/.dev  ## write the chart's dashboards and alerts from the tables in tools/monitoring
