@@ -23,9 +23,11 @@ def check() -> str:
         fragments.read(FOLDER)
     except fragments.BadFragment as error:
         return str(error)
-    if UNRELEASED in TEXT.read_text(encoding="utf-8"):
-        return ""
+    newest = TEXT.read_text(encoding="utf-8").partition("\n## ")[2].partition("\n")[0]
     last = tomllib.loads((ROOT / "tests" / "upgrade" / "last_release.toml").read_text(encoding="utf-8"))
+    # Between the commit of a release and the one that names it, all fragments have just been taken.
+    if newest.endswith(UNRELEASED) or newest.partition(" ")[0] != last["version"]:
+        return ""
     since = asked.base(ROOT, last["commit"])
     if not since:
         print("changelog: this clone has neither origin/main nor the last release: fragments were not asked for")

@@ -38,7 +38,7 @@ class Fragment:
 def read(folder: Path) -> list[Fragment]:
     """Return the fragments, by name. Raises BadFragment."""
     texts: dict[tuple[str, str], dict[str, str]] = {}
-    for file in sorted(path for path in folder.iterdir() if path.name != "README.md"):
+    for file in sorted(path for path in folder.iterdir() if path.is_file() and path.name != "README.md"):
         found = _NAME.fullmatch(file.name)
         if found is None or found["kind"] not in KINDS:
             raise BadFragment(f"{file.name}: name it NAME.KIND.md; NAME has a-z, 0-9 and -, KIND is {' '.join(KINDS)}")
@@ -47,9 +47,11 @@ def read(folder: Path) -> list[Fragment]:
 
 
 def _sentence(file: Path) -> str:
-    text = file.read_text(encoding="utf-8").strip()
-    if not text or "\n" in text or len(text) > LONGEST:
-        raise BadFragment(f"{file.name}: write one line of 1 to {LONGEST} characters that says what a reader notices")
+    text = file.read_text(encoding="utf-8", errors="replace").strip()
+    if not text or "\n" in text or "\ufffd" in text or len(text) > LONGEST:
+        raise BadFragment(
+            f"{file.name}: write one line of UTF-8, 1 to {LONGEST} characters, that says what a reader notices"
+        )
     if text[0] in "-*#":
         raise BadFragment(f"{file.name}: begins with {text[0]}: the release makes the list, write the sentence alone")
     return text

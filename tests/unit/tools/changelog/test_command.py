@@ -44,6 +44,11 @@ def test_before_the_first_release_nothing_is_asked_for(folder: Path) -> None:
     assert command.check() == ""
 
 
+def test_a_release_that_is_not_yet_named_as_the_last_asks_for_nothing(folder: Path) -> None:
+    command.write("0.2.0", "2027-02-28")
+    assert command.check() == ""
+
+
 def test_a_change_that_says_nothing_is_named_with_both_remedies(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command.asked, "base", lambda root, last: "a" * 40)
     monkeypatch.setattr(command.asked, "changed", lambda root, since: ["helm/hai/values.yaml"])

@@ -31,6 +31,7 @@ def test_fragments_are_read_by_name_and_kind(tmp_path: Path) -> None:
         ({"gpu.user.txt": "x"}, "gpu.user.txt: name it"),
         ({"gpu.user.md": " \n"}, "gpu.user.md: write one line"),
         ({"gpu.user.md": "one\ntwo"}, "gpu.user.md: write one line"),
+        ({"gpu.user.md": "of \ufffd"}, "gpu.user.md: write one line of UTF-8"),
         ({"gpu.user.md": "x" * (LONGEST + 1)}, f"1 to {LONGEST} characters"),
         ({"gpu.user.md": "- x"}, "begins with -"),
         ({"keys.must.md": "x"}, "write it in Chinese too, in keys.must.zh.md"),
