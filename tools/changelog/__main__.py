@@ -13,6 +13,7 @@ from changelog import asked, fragments
 
 ROOT = Path(__file__).parents[2]
 FOLDER, TEXT = ROOT / "changelog.d", ROOT / "CHANGELOG.md"
+LAST = ROOT / "tests" / "upgrade" / "last_release.toml"
 #: The first release is written by hand: before it, nobody has anything that could change.
 UNRELEASED = "(unreleased)"
 
@@ -24,7 +25,7 @@ def check() -> str:
     except fragments.BadFragment as error:
         return str(error)
     newest = TEXT.read_text(encoding="utf-8").partition("\n## ")[2].partition("\n")[0]
-    last = tomllib.loads((ROOT / "tests" / "upgrade" / "last_release.toml").read_text(encoding="utf-8"))
+    last = tomllib.loads(LAST.read_text(encoding="utf-8"))
     # Between the commit of a release and the one that names it, all fragments have just been taken.
     if newest.endswith(UNRELEASED) or newest.partition(" ")[0] != last["version"]:
         return ""

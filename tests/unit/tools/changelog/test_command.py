@@ -18,6 +18,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     text.write_text(HISTORY)
     monkeypatch.setattr(command, "FOLDER", there)
     monkeypatch.setattr(command, "TEXT", text)
+    last = tmp_path / "last_release.toml"
+    last.write_text('version = "0.1.0"\ncommit = "none"\n')
+    monkeypatch.setattr(command, "LAST", last)
     return there
 
 
