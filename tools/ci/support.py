@@ -43,6 +43,12 @@ class Row:
 
 #: Tried by hand, with the day.
 BY_HAND = (
+    Row("Python 3.12.1 of the platform", "28 November 2026", "unit and contract tests; those of Redis were skipped"),
+    Row(
+        "Python 3.13.0 of the platform",
+        "28 November 2026",
+        "the same; two tests were told of connections to SQLite that nobody had closed",
+    ),
     Row(
         "Kubernetes 1.32.6",
         "27 November 2026",
