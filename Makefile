@@ -13,6 +13,10 @@ AT_ONCE ?=
 # Thousands of processes import the same files: they keep what they have compiled, whatever this machine says otherwise.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q
 SLOWEST := --durations=20 --durations-min=1
+# What `make test` proves: most of the code, and that a platform starts, runs a task, interrupts and resumes it, and shows it in JupyterLab.
+FIRST := tests/unit tests/contract tests/integration/api tests/docs
+FIRST_WAYS := tests/e2e/test_up.py tests/e2e/test_interruption.py tests/e2e/test_failures.py tests/e2e/test_terminal.py \
+  tests/e2e/test_browser.py::test_submit_a_file_watch_its_log_and_stop_it
 LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -path '*/hai_lab/page/*' -not -name '*.pyc' 2>/dev/null) \
   $(wildcard examples/* lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py lab_extension/*.mjs)
 # From elsewhere comes only what a lock names, with the very bytes that it names; what is ours is built by what was locked.
@@ -43,16 +47,19 @@ check-python:
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/python -m hai_scheduler.api.bindings --check
+	PYTHONPATH=tools $(BIN)/python -m changelog check
 
 check-lab:
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent lint
 
-test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## install and pass every test, those in a browser where there is a Chromium
-	@# Side by side: the tests of the whole platform mostly wait. What they say is shown at the end. `make test-parts e2e` is one after the other.
+test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node  ## install and pass what a change should pass first: units, contracts, the API, the docs, the panel, and the first ways of a user
+	@# Side by side: the tests of the whole platform mostly wait. What runs beside is shown at the end. `make test-parts e2e` is all.
 	@mkdir -p test-results
-	@$(MAKE) --no-print-directory e2e >test-results/e2e.log 2>&1 & platform=$$!; \
-	$(MAKE) --no-print-directory test-parts AT_ONCE=$(or $(AT_ONCE),3); parts=$$?; \
-	wait $$platform; platform=$$?; cat test-results/e2e.log; [ $$parts = 0 ] && [ $$platform = 0 ]
+	@$(PYTEST) $(SLOWEST) $(FIRST_WAYS) >test-results/first-ways.log 2>&1 & ways=$$!; \
+	(cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent test) >test-results/panel.log 2>&1 & panel=$$!; \
+	$(PYTEST) -n $(or $(AT_ONCE),2) --dist loadfile --no-loadscope-reorder $(SLOWEST) $(FIRST); first=$$?; \
+	wait $$panel; panel=$$?; cat test-results/panel.log; wait $$ways; ways=$$?; cat test-results/first-ways.log; \
+	[ $$first = 0 ] && [ $$panel = 0 ] && [ $$ways = 0 ]
 
 test-parts: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## every test but those of the whole platform
 	@# Side by side. What the panel's tests say is shown at the end.
@@ -110,6 +117,7 @@ reference: $(VENV)/.dev  ## write docs/reference, the rooms of docs/architecture
 	PYTHONPATH=tests $(BIN)/python -m docs.rooms
 	PYTHONPATH=tools $(BIN)/python -m languages
 	PYTHONPATH=tools $(BIN)/python -m runbooks
+	PYTHONPATH=tools $(BIN)/python -m ci.support
 	PYTHONPATH=tools $(BIN)/python -m monitoring >/dev/null
 
 monitoring: $(VENV)/.dev  ## write the chart's dashboards and alerts from the tables in tools/monitoring

@@ -15,9 +15,23 @@ const locales = join(here, 'hai_lab', 'locale');
 const development = process.argv.includes('--development');
 
 // The bundler that also makes the extension of JupyterLab.
-const { rspack } = createRequire(createRequire(import.meta.url).resolve('@jupyter/builder/package.json'))(
-  '@rspack/core'
-);
+const require = createRequire(import.meta.url);
+const { rspack } = createRequire(require.resolve('@jupyter/builder/package.json'))('@rspack/core');
+// Licences of others whose code is in the bundle, in the file that the extension of JupyterLab has too.
+const { WPPlugin } = require('@jupyter/builder');
+// Lumino's packages come without a text of their licence: it is that of the builder, with the names in Lumino's sources.
+const licenceWithout = name => {
+  if (!name.startsWith('@lumino/')) {
+    throw new Error(`${name} comes without a text of its licence: find it, and say here where it is`);
+  }
+  return readFileSync(
+    join(dirname(require.resolve('@jupyter/builder/package.json')), 'LICENSE'),
+    'utf8'
+  ).replace(
+    /^Copyright .*$/m,
+    'Copyright (c) Jupyter Development Team\nCopyright (c) 2014-2017, PhosphorJS Contributors'
+  );
+};
 
 const DOCUMENT = (script, style, catalogues) => `<!DOCTYPE html>
 <html lang="en" data-theme="light">
@@ -59,6 +73,14 @@ const stats = await new Promise((resolve, reject) =>
           { test: /\.svg$/, type: 'asset/resource' }
         ]
       },
+      plugins: development
+        ? []
+        : [
+            new WPPlugin.JSONLicenseWebpackPlugin({
+              excludedPackageTest: name => name === 'hai-lab',
+              handleMissingLicenseText: licenceWithout
+            })
+          ],
       performance: { hints: false }
     },
     (error, result) => (error ? reject(error) : resolve(result))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import licences
 import locked
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -166,6 +167,8 @@ def build(tool: str, name: str, words: argparse.Namespace) -> str:
     shutil.rmtree(context, ignore_errors=True)
     context.mkdir(parents=True)
     IMAGES[name](context)
+    if wrong := licences.refused(licences.packages(context)):
+        raise BuildError("; ".join(wrong))
     settle(context)
     whole = f"{words.registry + '/' if words.registry else ''}hai-{name}:{words.tag}"
     bases = dict(pair.split("=", 1) for pair in words.base)

@@ -64,7 +64,7 @@ def test_the_repository_is_written_in_plain_english(word: str) -> None:
 
 def test_a_person_can_read_what_has_changed() -> None:
     releases = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    assert [release.partition("\n")[0] for release in releases if release.count("\n") > 80] == []
+    assert [release.partition("\n")[0] for release in releases if release.count("\n") > 60] == []
 
 
 def test_no_secret_and_no_state_is_among_the_files() -> None:

@@ -14,11 +14,11 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
+from ci.support import SCHEMAS_OF_CHART
 from hai_scheduler.adapters.kubernetes.preflight import NEEDS, NEEDS_OF_A_READER, Need
 from kit.helm.matrix import MATRIX
 from kit.helm.rendering import CHART, Object, Render
 
-VERSIONS = ("1.30", "1.37")
 ALL = pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX.keys())
 
 
@@ -28,7 +28,7 @@ def test_lint_has_nothing_to_say(run_helm: Callable[..., subprocess.CompletedPro
 
 
 @ALL
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", SCHEMAS_OF_CHART)
 def test_every_object_is_valid(render: Render, values: dict[str, Any], version: str) -> None:
     for entry in render(values).objects:
         if "monitoring.coreos.com" in entry["apiVersion"]:

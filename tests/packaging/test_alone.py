@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ci.support import CLIENT_PYTHONS
 from kit.interpreters import interpreter
 
 FOREIGN = """
@@ -47,7 +48,7 @@ def test_the_command_shows_its_verbs_and_its_version(alone) -> None:
     assert alone.hai("--version").stdout == "hai 0.1.0\n"
 
 
-@pytest.mark.parametrize("version", ["3.8", "3.9", "3.13"])
+@pytest.mark.parametrize("version", CLIENT_PYTHONS)
 def test_the_command_and_the_in_job_api_run_on_that_python(client_on, version: str) -> None:
     there = client_on(interpreter(version))
     done = there.hai("--help")

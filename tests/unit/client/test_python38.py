@@ -12,6 +12,7 @@ import pytest
 
 import hai_client
 import hai_slurm
+from ci.support import CLIENT_PYTHONS
 from kit.interpreters import interpreter
 
 #: The folders that have the packages.
@@ -94,7 +95,7 @@ def test_the_search_itself_finds_what_it_should(code: str, found: list[str]) -> 
     assert sorted(newer_in(ast.parse(code))) == sorted(found)
 
 
-@pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13"])
+@pytest.mark.parametrize("version", CLIENT_PYTHONS)
 def test_a_real_python_of_that_version_imports_all_of_it(version: str) -> None:
     modules = [name[:-3].replace("/", ".") for name in NAMES if name.endswith(".py") and name not in CALLBACKS]
     modules = [name.replace(".__init__", "") for name in modules if "__main__" not in name and "child" not in name]

@@ -12,6 +12,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
+from ci.support import SCHEMAS_OF_PODS
 from hai_scheduler.adapters.environments.folder import HaienvFolder
 from hai_scheduler.adapters.kubernetes import manifests
 from hai_scheduler.core.model.leaving import Signal, SignalName
@@ -103,7 +104,7 @@ def test_a_manifest_is_as_its_golden_file_says(name: str) -> None:
     assert json.loads(text) == json.loads(file.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("version", ["1.25", "1.34"])
+@pytest.mark.parametrize("version", SCHEMAS_OF_PODS)
 @pytest.mark.parametrize("name", CASES)
 def test_a_manifest_is_strictly_valid(name: str, version: str) -> None:
     kubernetes_validate.validate(CASES[name], version, strict=True)
