@@ -15,12 +15,14 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import locked
+
+from hai_hub.cluster.images import as_values
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 HERE: Final = Path(__file__).resolve().parent
@@ -122,16 +124,6 @@ IMAGES: Final[dict[str, Callable[[Path], None]]] = {
 }
 
 
-#: The chart's value that names each image.
-VALUES: Final[dict[str, tuple[str, ...]]] = {
-    "hub": ("hub", "image"),
-    "init": ("tasks", "initImage"),
-    "proxy": ("proxy", "chp", "image"),
-    "singleuser": ("singleuser", "image"),
-    "task": ("tasks", "image"),
-}
-
-
 def settle(context: Path) -> None:
     """Give all files the same time, and modes that do not depend on this checkout's.
 
@@ -205,18 +197,6 @@ def push(tool: str, image: str) -> str:
     return found
 
 
-def as_values(digests: Mapping[str, str]) -> str:
-    """Return the digests as values of the chart."""
-    values: dict[str, Any] = {}
-    for name, digest in digests.items():
-        table = values
-        for part in VALUES[name]:
-            table = table.setdefault(part, {})
-        # The chart's proxy has another name by default.
-        table |= {"name": f"hai-{name}", "digest": digest}
-    return json.dumps(values, indent=2)
-
-
 def parse(argv: list[str]) -> argparse.Namespace:
     """Parse the arguments."""
     parser = argparse.ArgumentParser(prog="make images", description=__doc__.split("\n", 1)[0] if __doc__ else "")
@@ -255,7 +235,8 @@ def main(argv: list[str]) -> int:
             if words.push:
                 digests[name] = push(tool, whole)
         if digests:
-            print(f"pushed; write this into values.yaml, and no tag matters any more:\n{as_values(digests)}")
+            values = json.dumps(as_values(digests), indent=2)
+            print(f"pushed; write this into values.yaml, and no tag matters any more:\n{values}")
     except BuildError as error:
         print(f"make images: {error}", file=sys.stderr)
         return 1

@@ -53,7 +53,7 @@ def test_another_one_is_written_into_all(tree: Path, version: str, semantic: str
     assert list(number.differences(tree)) == []
     assert number.write(tree) == []
     assert f'version: {semantic}\nappVersion: "{version}"' in (tree / "helm/hai/Chart.yaml").read_text()
-    assert f'"hai-lab>={range_}"' in (tree / number.SOURCE).read_text()
+    assert f'"hai-client>={range_}"' in (tree / "client/hfai/pyproject.toml").read_text()
     assert f'__version__ = "{version}"' in (tree / "client/hai_client/version.py").read_text()
 
 
@@ -87,7 +87,7 @@ def test_a_place_that_is_gone_is_named(tree: Path) -> None:
     file = tree / "helm/hai/Chart.yaml"
     file.write_text(file.read_text().replace("appVersion", "appversion"))
     (line,) = number.differences(tree)
-    assert line.startswith("helm/hai/Chart.yaml: the version is said 0 times")
+    assert line.startswith("helm/hai/Chart.yaml: nothing is like")
     with pytest.raises(number.Wrong, match=r"helm/hai/Chart\.yaml"):
         number.write(tree)
 
