@@ -22,7 +22,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --for
 RUNTIME_EXTRAS := cluster env examples hub kubernetes kubespawner notebook notify postgres redis scheduler sim stacks
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes test-upgrade e2e chaos bench docs pictures reference monitoring helm images number lock lock-frameworks frameworks-table mutants proportion clean
+.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes test-upgrade e2e chaos bench docs pictures reference monitoring helm images number release lock lock-frameworks frameworks-table mutants proportion clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
@@ -123,6 +123,9 @@ helm: $(VENV)/.helm  ## put helm and kubectl into .venv/bin, unless they are on 
 
 images: $(VENV)/.dev  ## build the images of the chart with buildah or docker (ARGS="hub init --registry R --archive DIR")
 	@$(BIN)/python helm/images/build.py $(ARGS)
+
+release: $(VENV)/.up $(VENV)/.dev $(VENV)/.node  ## build the commit twice, compare, sign: build/release/VERSION (ARGS="--key FILE [--without images] [--base hub=IMAGE]")
+	@PYTHONPATH=tools $(BIN)/python -m release make $(ARGS)
 
 number: $(VENV)/.venv  ## write the version of pyproject.toml into every other place that says it
 	@PYTHONPATH=tools $(BIN)/python -m release number
