@@ -14,7 +14,7 @@ AT_ONCE ?=
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q
 SLOWEST := --durations=20 --durations-min=1
 LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -path '*/hai_lab/page/*' -not -name '*.pyc' 2>/dev/null) \
-  $(wildcard examples/* lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py lab_extension/*.mjs)
+  $(wildcard examples/* lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py lab_extension/*.mjs lab_extension/*.cjs)
 # From elsewhere comes only what a lock names, with the very bytes that it names; what is ours is built by what was locked.
 INSTALL_LOCKED := $(BIN)/python tools/install.py
 PIP_OURS := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation
