@@ -239,7 +239,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
         "--timestamp",
         type=int,
         metavar="SECONDS",
-        help="build anew, to the same bytes each time: everything is of this time",
+        help="build without former layers, to the same bytes each time: everything is of this time",
     )
     words = parser.parse_args(argv)
     if words.push and not words.registry:

@@ -1,4 +1,4 @@
-"""A release but its images, built twice from this tree: in other folders, time zones and hash seeds, to the same bytes."""
+"""A release without images, built twice from this tree in other folders, time zones and hash seeds: the same bytes."""
 
 from __future__ import annotations
 

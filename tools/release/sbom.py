@@ -35,13 +35,7 @@ def python(lock: str) -> list[Component]:
             "name": found["name"],
             "version": found["version"],
             "purl": f"pkg:pypi/{re.sub('[-_.]+', '-', found['name']).lower()}@{quote(found['version'])}",
-            "externalReferences": [
-                {
-                    "type": "distribution",
-                    "url": f"https://pypi.org/project/{quote(found['name'])}/{quote(found['version'])}/",
-                    "hashes": [{"alg": "SHA-256", "content": one} for one in _HASH.findall(found["hashes"])],
-                }
-            ],
+            "hashes": [{"alg": "SHA-256", "content": one} for one in _HASH.findall(found["hashes"])],
         }
         for found in _LOCKED.finditer(lock)
     ]

@@ -42,17 +42,17 @@ Version: 5.2.15-2+b7
 def test_python_packages_have_the_hashes_of_all_their_files() -> None:
     babel, server, uv = sbom.python(LOCK)
     assert (babel["name"], babel["version"], babel["purl"]) == ("Babel", "2.18.0", "pkg:pypi/babel@2.18.0")
-    assert [one["content"][0] for one in babel["externalReferences"][0]["hashes"]] == ["a", "b"]
+    assert [one["content"][0] for one in babel["hashes"]] == ["a", "b"]
     assert server["purl"] == "pkg:pypi/jupyter-server@2.17.0"
-    assert (uv["version"], uv["externalReferences"][0]["hashes"]) == ("0.9.1", [])
+    assert (uv["version"], uv["hashes"]) == ("0.9.1", [])
 
 
 def test_every_entry_of_the_real_lock_is_in_it() -> None:
     lock = (number.ROOT / "requirements.lock").read_text()
     found = sbom.python(lock)
     assert len(found) == sum(line[:1].isalnum() for line in lock.splitlines())
-    assert all(one["externalReferences"][0]["hashes"] for one in found)
-    assert sum(len(one["externalReferences"][0]["hashes"]) for one in found) == lock.count("--hash=sha256:")
+    assert all(one["hashes"] for one in found)
+    assert sum(len(one["hashes"]) for one in found) == lock.count("--hash=sha256:")
 
 
 def test_npm_packages_are_there_once_with_their_hash() -> None:
