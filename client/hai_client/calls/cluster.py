@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hai_client import wire
 from hai_client.calls.base import Calls, quoted
 from hai_client.http import Query
-from hai_client.wire import people, schema
+from hai_client.wire import schema
 
 
 class ClusterCalls(Calls):
@@ -72,9 +73,9 @@ class ClusterCalls(Calls):
         """Take the name of a user out of the ledger for good; all sums stay. For admins."""
         self._http.call("DELETE", f"/ledger/users/{quoted(user, 'user')}")
 
-    def versions(self) -> people.Versions:
+    def versions(self) -> wire.people.Versions:
         """Return the versions of the service, of its database, and of the parts that speak with it."""
-        return self._get(people.Versions, "GET", "/versions")
+        return self._get(wire.people.Versions, "GET", "/versions")
 
     def health(self) -> schema.Health:
         """Return the health of the service. Needs no token."""

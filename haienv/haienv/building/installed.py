@@ -50,8 +50,7 @@ def packages(prefix: Path) -> dict[str, Package]:
     """Return the installed packages by name, in its normal form. Raises Damaged, OSError."""
     found = {}
     for one in _distributions(prefix):
-        name = one.metadata["Name"]
-        if name:
+        if "Name" in one.metadata and (name := one.metadata["Name"]):
             found[normal(name)] = Package(one.version, one.read_text("REQUESTED") is not None, _url(one))
     return found
 

@@ -8,6 +8,9 @@ import pytest
 
 from hai_ffrecord import FileReader, dump
 
+#: Python 3.12 says so where pytest-xdist has a thread of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
 
 class Broken(list[bytes]):
     def __getitem__(self, index):  # type: ignore[no-untyped-def]

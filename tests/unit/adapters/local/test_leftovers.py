@@ -17,8 +17,8 @@ from hai_scheduler.core.model.ids import RunId
 
 RUN = RunId("5.1")
 WAITS = "print(flush=True); input()"
-#: Starts another process and waits with it; both go when the other side of their pipe does.
-FATHER = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {WAITS!r}])"
+#: Starts another process and waits with it, and when that is killed; both go when the other side of their pipe does.
+FATHER = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {WAITS!r}]); input()"
 Process = subprocess.Popen[bytes]
 Starter = Callable[..., Process]
 
