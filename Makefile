@@ -18,7 +18,7 @@ FIRST := tests/unit tests/contract tests/integration/api tests/docs
 FIRST_WAYS := tests/e2e/test_up.py tests/e2e/test_interruption.py tests/e2e/test_failures.py tests/e2e/test_terminal.py \
   tests/e2e/test_browser.py::test_submit_a_file_watch_its_log_and_stop_it
 LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -path '*/hai_lab/page/*' -not -name '*.pyc' 2>/dev/null) \
-  $(wildcard examples/* lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py lab_extension/*.mjs)
+  $(wildcard examples/* lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py lab_extension/*.mjs lab_extension/*.cjs)
 # From elsewhere comes only what a lock names, with the very bytes that it names; what is ours is built by what was locked.
 INSTALL_LOCKED := $(BIN)/python tools/install.py
 PIP_OURS := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation
@@ -26,7 +26,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --for
 RUNTIME_EXTRAS := cluster env examples hub kubernetes kubespawner notebook notify postgres redis scheduler sim stacks
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes test-upgrade e2e chaos bench docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants proportion clean
+.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes test-upgrade e2e chaos bench docs pictures reference monitoring helm images number release lock lock-frameworks frameworks-table mutants proportion clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
@@ -48,6 +48,7 @@ check-python:
 	$(BIN)/lint-imports
 	$(BIN)/python -m hai_scheduler.api.bindings --check
 	PYTHONPATH=tools $(BIN)/python -m changelog check
+	PYTHONPATH=tools $(BIN)/python -m release number --check
 
 check-lab:
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent lint
@@ -130,6 +131,12 @@ helm: $(VENV)/.helm  ## put helm and kubectl into .venv/bin, unless they are on 
 
 images: $(VENV)/.dev  ## build the images of the chart with buildah or docker (ARGS="hub init --registry R --archive DIR")
 	@$(BIN)/python helm/images/build.py $(ARGS)
+
+release: $(VENV)/.up $(VENV)/.dev $(VENV)/.node  ## build the commit twice, compare, sign: build/release/VERSION (ARGS="--key FILE [--without images] [--base hub=IMAGE]")
+	@PYTHONPATH=tools $(BIN)/python -m release make $(ARGS)
+
+number: $(VENV)/.venv  ## write the version of pyproject.toml into every other place that says it
+	@PYTHONPATH=tools $(BIN)/python -m release number
 
 lock: $(VENV)/.dev  ## write requirements*.lock from the ranges of pyproject.toml and requirements.in (ARGS="--upgrade" for newer versions)
 	$(UV_LOCK) $(RUNTIME_EXTRAS:%=--extra %) $(ARGS) -o requirements.lock

@@ -13,7 +13,16 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCES = ("package.json", "package-lock.json", "tsconfig.json", "build-page.mjs", "src", "style", "schema")
+SOURCES = (
+    "package.json",
+    "package-lock.json",
+    "tsconfig.json",
+    "build-page.mjs",
+    "webpack.config.cjs",
+    "src",
+    "style",
+    "schema",
+)
 
 
 class FrontEnd(BuildHookInterface):

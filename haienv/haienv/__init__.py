@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 
-__version__ = "0.1.0"
 __all__ = ["set_env"]
 #: Set for the process that `set_env` has started, so that it does not start another one.
 _SET = "HAIENV_SET"

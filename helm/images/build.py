@@ -15,18 +15,20 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import archives
 import licences
 import locked
+
+from hai_hub.cluster.images import as_values
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 HERE: Final = Path(__file__).resolve().parent
 CONTEXTS: Final = ROOT / "build" / "images"
-PROXY: Final = "configurable-http-proxy@5.3.0"
 #: Extras of HAI's package that the images have.
 HUB: Final = "hub,kubernetes,kubespawner,postgres,redis,scheduler"
 USER: Final = "env,lab,notebook"
@@ -107,7 +109,9 @@ def init(context: Path) -> None:
 
 def proxy(context: Path) -> None:
     """Fill the build context of the proxy's image."""
-    run("npm", "install", "--silent", "--no-audit", "--no-fund", "--omit=dev", "--prefix", context, PROXY)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / "proxy" / name, context / name)
+    run("npm", "ci", "--silent", "--no-audit", "--no-fund", "--omit=dev", cwd=context)
 
 
 def task(context: Path) -> None:
@@ -120,16 +124,6 @@ IMAGES: Final[dict[str, Callable[[Path], None]]] = {
     "proxy": proxy,
     "singleuser": singleuser,
     "task": task,
-}
-
-
-#: The chart's value that names each image.
-VALUES: Final[dict[str, tuple[str, ...]]] = {
-    "hub": ("hub", "image"),
-    "init": ("tasks", "initImage"),
-    "proxy": ("proxy", "chp", "image"),
-    "singleuser": ("singleuser", "image"),
-    "task": ("tasks", "image"),
 }
 
 
@@ -174,11 +168,28 @@ def build(tool: str, name: str, words: argparse.Namespace) -> str:
     bases = dict(pair.split("=", 1) for pair in words.base)
     options = [f"--build-arg=BASE={bases[name]}"] if name in bases else []
     # chroot: it works in a container and needs no network.
-    options += ["--isolation=chroot", "--layers"] if tool == "buildah" else []
+    options += ["--isolation=chroot"] if tool == "buildah" else []
+    if words.timestamp is not None:
+        # No layer of an earlier build: it may have been made otherwise.
+        options += ["--no-cache", f"--timestamp={words.timestamp}", f"--build-arg=SOURCE_DATE_EPOCH={words.timestamp}"]
+    elif tool == "buildah":
+        options.append("--layers")
     run(tool, "build", *options, "--file", HERE / name / "Dockerfile", "--tag", whole, context)
     if words.archive is not None:
         save(tool, whole, words.archive.resolve() / f"hai-{name}.tar")
+    if words.oci is not None:
+        save_oci(whole, words.oci.resolve() / f"hai-{name}.oci.tar", words.timestamp or 0)
     return whole
+
+
+def save_oci(image: str, file: Path, time: int) -> None:
+    """Write the image to an OCI archive, whose bytes are those of the image alone."""
+    layout = CONTEXTS / "layout"
+    shutil.rmtree(layout, ignore_errors=True)
+    run("buildah", "push", "--quiet", "--format", "oci", image, f"oci:{layout}:{image.rpartition('/')[2]}")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    archives.pack(layout, file, time=time)
+    shutil.rmtree(layout)
 
 
 def save(tool: str, image: str, file: Path) -> None:
@@ -208,18 +219,6 @@ def push(tool: str, image: str) -> str:
     return found
 
 
-def as_values(digests: Mapping[str, str]) -> str:
-    """Return the digests as values of the chart."""
-    values: dict[str, Any] = {}
-    for name, digest in digests.items():
-        table = values
-        for part in VALUES[name]:
-            table = table.setdefault(part, {})
-        # The chart's proxy has another name by default.
-        table |= {"name": f"hai-{name}", "digest": digest}
-    return json.dumps(values, indent=2)
-
-
 def parse(argv: list[str]) -> argparse.Namespace:
     """Parse the arguments."""
     parser = argparse.ArgumentParser(prog="make images", description=__doc__.split("\n", 1)[0] if __doc__ else "")
@@ -238,6 +237,13 @@ def parse(argv: list[str]) -> argparse.Namespace:
         "--push", action="store_true", help="push each image, and print the digests as values of the chart"
     )
     parser.add_argument("--archive", type=Path, metavar="DIR", help="write each image to a file there as well")
+    parser.add_argument("--oci", type=Path, metavar="DIR", help="write each image to an OCI archive there as well")
+    parser.add_argument(
+        "--timestamp",
+        type=int,
+        metavar="SECONDS",
+        help="build without former layers, to the same bytes each time: everything is of this time",
+    )
     words = parser.parse_args(argv)
     if words.push and not words.registry:
         parser.error("--push: name the registry to push to, --registry registry.example.org/hai")
@@ -251,6 +257,10 @@ def main(argv: list[str]) -> int:
     os.umask(0o022)
     try:
         tool = find_tool(words.tool)
+        if tool != "buildah" and (words.oci is not None or words.timestamp is not None):
+            raise BuildError(f"--oci and --timestamp need buildah, and not {tool}: on Debian `apt install buildah`")
+        if words.timestamp is not None:
+            os.environ["SOURCE_DATE_EPOCH"] = str(words.timestamp)
         digests: dict[str, str] = {}
         for name in words.images or IMAGES:
             whole = build(tool, name, words)
@@ -258,7 +268,8 @@ def main(argv: list[str]) -> int:
             if words.push:
                 digests[name] = push(tool, whole)
         if digests:
-            print(f"pushed; write this into values.yaml, and no tag matters any more:\n{as_values(digests)}")
+            values = json.dumps(as_values(digests), indent=2)
+            print(f"pushed; write this into values.yaml, and no tag matters any more:\n{values}")
     except BuildError as error:
         print(f"make images: {error}", file=sys.stderr)
         return 1

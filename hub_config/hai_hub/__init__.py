@@ -5,5 +5,4 @@ from __future__ import annotations
 from hai_hub.config.settings import HubSettings
 from hai_hub.install import install
 
-__version__ = "0.1.0"
 __all__ = ["HubSettings", "install"]

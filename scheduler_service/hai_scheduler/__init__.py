@@ -1,3 +1,5 @@
 """The scheduler service of HAI: a core that decides, a shell that acts, ports between them."""
 
-__version__ = "0.1.0"
+from hai_client.version import __version__
+
+__all__ = ["__version__"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ci.support import CLIENT_PYTHONS
+from hai_client.version import __version__
 from kit.interpreters import interpreter
 
 FOREIGN = """
@@ -45,7 +46,7 @@ def test_the_command_shows_its_verbs_and_its_version(alone) -> None:
     done = alone.hai("--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert "submit" in done.stdout
-    assert alone.hai("--version").stdout == "hai 0.1.0\n"
+    assert alone.hai("--version").stdout == f"hai {__version__}\n"
 
 
 @pytest.mark.parametrize("version", CLIENT_PYTHONS)
@@ -54,7 +55,7 @@ def test_the_command_and_the_in_job_api_run_on_that_python(client_on, version: s
     done = there.hai("--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert "submit" in done.stdout
-    assert there.hai("--version").stdout == "hai 0.1.0\n"
+    assert there.hai("--version").stdout == f"hai {__version__}\n"
     assert there.hai("up").stderr == "hai: up: not installed here; run: pip install 'hai-platform[up]'\n"
     assert there.hai("slurm", "env").stderr == "hai: slurm: not installed here; run: pip install hai-slurm\n"
     (there.home / "train.py").write_text(TRAINING)
@@ -65,7 +66,7 @@ def test_the_command_and_the_in_job_api_run_on_that_python(client_on, version: s
 def test_all_wheels_make_one_command(platform) -> None:
     code = "from importlib import metadata; print(sorted(found.name for found in metadata.distributions()))"
     assert platform.code(code) == "['hai-client', 'hai-env', 'hai-platform', 'hai-slurm']\n"
-    assert platform.hai("--version").stdout == "hai 0.1.0\n"
+    assert platform.hai("--version").stdout == f"hai {__version__}\n"
     assert platform.hai("sim", "--help").returncode == 0
     line = platform.hai("slurm", "env").stdout
     done = platform.run("/bin/sh", "-c", f"{line}sinfo --version; squeue")

@@ -12,6 +12,8 @@ from zipfile import ZipFile
 
 import pytest
 
+from hai_client.version import __version__
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "client/hfai"
 
@@ -57,7 +59,7 @@ def test_installed_it_brings_the_command(hfai_wheel: Path, alone) -> None:
     subprocess.run([*command, "--no-index", "--no-deps", str(hfai_wheel)], check=True)
     try:
         done = alone.run(str(alone.folder / "bin/hfai"), "--version")
-        assert (done.returncode, done.stdout) == (0, "hai 0.1.0\n")
+        assert (done.returncode, done.stdout) == (0, f"hai {__version__}\n")
         assert alone.code("import hfai; print(hfai.task_id())") == "-1\n"
     finally:
         # Other tests want the client to be alone.

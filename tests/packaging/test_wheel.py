@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from email import message_from_bytes
 from email.message import Message
@@ -59,14 +58,6 @@ def test_the_client_holds_its_package_whole_and_nothing_else(client_wheel: Path,
         name for name in there if "__pycache__" not in name
     }
     assert not [name for name in names if name.startswith("hai_client")]
-
-
-def test_all_that_asks_for_the_client_asks_for_its_version() -> None:
-    version = tomllib.loads((ROOT / "client/pyproject.toml").read_text())["project"]["version"]
-    texts = [(ROOT / name).read_text() for name in ("pyproject.toml", "client/slurm/pyproject.toml")]
-    asked = re.findall(r"hai-client(?:\[\w+\])?==([0-9][^\"]*)", "".join(texts))
-    assert len(asked) == 3
-    assert set(asked) == {version}
 
 
 def test_every_extra_of_the_project_is_there(metadata: Message) -> None:

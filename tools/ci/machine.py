@@ -68,6 +68,10 @@ THINGS = {
         lambda: shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome"),
         "no Chromium: install it",
     ),
+    "registry": Thing(
+        lambda: all(map(shutil.which, ("docker-registry", "skopeo", "ssh-keygen"))),
+        "no docker-registry, skopeo or ssh-keygen: install docker-registry, skopeo and openssh-client",
+    ),
     "squashfs": Thing(lambda: shutil.which("mksquashfs"), "no mksquashfs: install squashfs-tools"),
 }
 

@@ -1,4 +1,4 @@
-"""Install the programs that some tests want: a Chromium, squashfs-tools for packs of environments, web servers."""
+"""Install the programs that some tests want: a Chromium, web servers, a registry of images, and others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ import shutil
 from ci.parts import SKIPPED, call
 
 #: Packages of Debian, by the program that each is for.
-PACKAGES = {"caddy": "caddy", "chromium": "chromium", "mksquashfs": "squashfs-tools", "nginx": "nginx-light"}
+PACKAGES = {
+    "caddy": "caddy",
+    "chromium": "chromium",
+    "docker-registry": "docker-registry",
+    "mksquashfs": "squashfs-tools",
+    "nginx": "nginx-light",
+    "skopeo": "skopeo",
+    "ssh-keygen": "openssh-client",
+}
 
 
 def install() -> int:

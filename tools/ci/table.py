@@ -81,7 +81,7 @@ def table(settings: Path, frameworks: Path) -> tuple[Part, ...]:
             "test-parts",
             (*AGAIN, "test-parts", "AT_ONCE=5"),
             ("frameworks",),
-            uses=("postgresql", "squashfs"),
+            uses=("postgresql", "registry", "squashfs"),
             nice=10,
         ),
     )

@@ -10,6 +10,7 @@ import importlib
 import os
 from typing import Any
 
+from hai_client.version import __version__
 from hfai import client
 from hfai.client import (
     EXP_PRIORITY,
@@ -33,10 +34,10 @@ if os.environ.get("HAI_NODES") == "1":
     os.environ.setdefault("WORLD_SIZE", "1")
     os.environ.setdefault("RANK", "0")
 
-__version__ = "0.1.0"
 __all__ = [
     "EXP_PRIORITY",
     "WARN_TYPE",
+    "__version__",
     "bind_hf_except_hook",
     "client",
     "disable_warn",

@@ -14,6 +14,7 @@ from hai_client.cli.shared.output import Output, plural
 from hai_client.cli.shared.parser import Command, add_common, build, option
 from hai_client.durations import parse_duration
 from hai_client.errors import HaiError, Invalid
+from hai_hub.cluster import load
 from hai_hub.cluster.chart import Chart
 from hai_hub.cluster.helm import Release
 
@@ -24,7 +25,8 @@ examples:
   hai cluster dry-run -f values.yaml
   hai cluster up -f values.yaml
   hai cluster upgrade
-  hai cluster down"""
+  hai cluster down
+  hai cluster load FOLDER --registry registry.example.org/hai --out images.yaml"""
 #: The label that the scheduler puts on all objects of a run.
 _RUNS: Final = "app.kubernetes.io/managed-by=hai"
 
@@ -47,7 +49,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     group: Any = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, (help_, declare, _) in _VERBS.items():
         leaf = group.add_parser(name, help=help_, description=help_, allow_abbrev=False)
-        option(leaf, "--chart DIR", "folder of the chart (default: the chart that came with HAI)")
+        if name != "load":
+            option(leaf, "--chart DIR", "folder of the chart (default: the chart that came with HAI)")
         declare(leaf)
         add_common(leaf)
 
@@ -222,6 +225,7 @@ _VERBS: Final[dict[str, _Verb]] = {
     "dry-run": ("show what an installation or upgrade would change", _declare_values, _dry_run),
     "up": ("install the platform, and wait until it is ready", _declare_up, _up),
     "upgrade": ("bring an installation up to date; running tasks go on", _declare_up, _upgrade),
+    "load": (load.ABOUT, load.declare, load.load),
     "down": ("uninstall the platform; data are kept unless told otherwise", _declare_down, _down),
 }
 

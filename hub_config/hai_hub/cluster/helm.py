@@ -53,7 +53,9 @@ class Release:
         where = ["--namespace", self.namespace]
         where += ["--kube-context", self.context] if self.context else []
         try:
-            return _run("helm", "install Helm 3.14 or newer (https://helm.sh), or run `make helm`", [*words, *where])
+            return run_program(
+                "helm", "install Helm 3.14 or newer (https://helm.sh), or run `make helm`", [*words, *where]
+            )
         except HaiError as error:
             if (found := NOT_OURS.search(error.message)) is not None:
                 raise Invalid(_there(*found.groups())) from None
@@ -62,7 +64,7 @@ class Release:
     def kubectl(self, *words: str, namespace: str | None = None) -> str:
         """Run kubectl, in the release's namespace or another; returns its output. Raises as `helm` does."""
         where = ["--context", self.context] if self.context else []
-        return _run(
+        return run_program(
             "kubectl", "install kubectl, or run `make helm`", [*where, "-n", namespace or self.namespace, *words]
         )
 
@@ -147,7 +149,8 @@ def _files(files: Sequence[str]) -> list[str]:
     return [word for file in files for word in ("--values", file)]
 
 
-def _run(program: str, remedy: str, words: Sequence[str]) -> str:
+def run_program(program: str, remedy: str, words: Sequence[str]) -> str:
+    """Run a program; returns what it prints. Raises Invalid if it is not there, HaiError if it fails."""
     # `make helm` puts both beside the Python of a virtual environment, which need not be on PATH.
     places = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
     if (path := shutil.which(program, path=places)) is None:
