@@ -107,6 +107,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"the name of a test changes from run to run, give its case an id: {item.nodeid}")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_unconfigure() -> Generator[None, object, object]:
+    """Remove the folder of the stores: a worker's end calls nothing that was left for the end of the process."""
+    try:
+        return (yield)
+    finally:
+        if stores := sys.modules.get("kit.stores"):
+            stores.remove_scratch_folder()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the command that runs the failed tests again, one word a line, to a file of the folder HAI_TEST_FAILED.

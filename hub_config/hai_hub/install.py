@@ -112,6 +112,11 @@ def _addresses(c: Config, settings: HubSettings) -> None:
     set_default(c, "JupyterHub", "upgrade_db", True)
     set_default(c, "JupyterHub", "cookie_secret_file", str(settings.secret_file("cookie_secret")))
     set_default(c, "JupyterHub", "proxy_class", "hai_spawner.proxy.embedded.EmbeddedProxy")
+    if settings.https_port:
+        c.EmbeddedProxy.https_ip = settings.https_ip
+        c.EmbeddedProxy.https_port = settings.https_port
+        c.EmbeddedProxy.https_certificate = str(settings.certificate)
+        c.EmbeddedProxy.https_key = str(settings.certificate_key)
     # Used by ConfigurableHTTPProxy alone; its own choice is the working folder.
     set_default(c, "ConfigurableHTTPProxy", "pid_file", str(settings.state_dir / "hub" / "proxy.pid"))
 

@@ -94,7 +94,7 @@ async def test_a_transaction_that_finds_nothing_new_asks_once(opener: Opener) ->
     async with store.read() as tx:
         known = await facts(tx), await tx.tasks.unfinished()
     asked: list[str] = []
+    event.listen(store.engine.sync_engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
     async with store.read() as tx:
-        event.listen(store.engine.sync_engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
         assert (await facts(tx), await tx.tasks.unfinished()) == known
     assert len(asked) == 1

@@ -19,6 +19,7 @@ from hai_hub.cluster import command as cluster_cli
 from hai_hub.up import options
 from hai_scheduler.sim_cli import app as sim
 from hai_scheduler.state_cli import app as state_cli
+from hai_scheduler.state_cli.upgrade_app import UPGRADE
 from hai_slurm import env as slurm
 from hai_slurm.shared.options import OPTIONS
 from haienv.cli import parser as haienv_parser
@@ -60,6 +61,7 @@ def wrong_with(words: list[str]) -> str | None:
         "restore": state_cli.RESTORE,
         "sim": sim.COMMAND,
         "slurm": slurm.COMMAND,
+        "upgrade": UPGRADE,
     }
     command = elsewhere.get(name) or (find(name) if name in verbs.BY_NAME else None)
     if command is None:

@@ -118,7 +118,7 @@ class PostgresServer:
     """
 
     def __init__(self, binaries: Path, owner: pwd.struct_passwd) -> None:
-        self._binaries = binaries
+        self.binaries = binaries
         self._folder = Path(tempfile.mkdtemp(prefix="hai-pg-"))
         # Only the owner and root may enter this folder: the server asks for no password at the socket in it.
         os.chown(self._folder, owner.pw_uid, owner.pw_gid)
@@ -173,7 +173,7 @@ class PostgresServer:
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
-                    self._binaries / "postgres",
+                    self.binaries / "postgres",
                     "-D",
                     self._data,
                     *(word for o in (*options, *more) for word in ("-c", o)),

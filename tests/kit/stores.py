@@ -14,21 +14,25 @@ import sqlite3
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection, CursorResult, Engine, Executable, QueuePool, create_engine, event
+from sqlalchemy import Connection, CursorResult, Engine, Executable, QueuePool, create_engine, event, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.store.engine import OPTIONS, prepare_sqlite
+from hai_scheduler.store.one_trip import open_file
 from hai_scheduler.store.revision import make_tables
 from hai_scheduler.store.store import Store
+from hai_scheduler.store.tables import DATABASE
 
 #: A file system in memory, where the machine has one.
 _MEMORY = Path("/dev/shm")  # a folder of its own is made in it
 #: Statements as SQL, by statement: made once for all stores.
 _COMPILED: dict[Any, Any] = {}
+#: The name of the new database, of as many characters as any.
+_NAME = b"-a-new-database-"
 _T = TypeVar("_T")
 
 
@@ -42,14 +46,13 @@ class ScratchStore(Store):
         """Open a new store, or one with the content of another one (`backup`)."""
         model, new = _model()
         self.path = _folder() / f"{secrets.token_hex(8)}.sqlite"
-        self.path.write_bytes(new if content is None else content)
-        pool = QueuePool(self._connect, max_overflow=-1, dialect=model.dialect)
+        # A copy of the new database gets a name of its own, as each database has (decision 0016).
+        self.path.write_bytes(new.replace(_NAME, secrets.token_hex(8).encode()) if content is None else content)
+        pool = QueuePool(partial(open_file, self.path), max_overflow=-1, dialect=model.dialect)
         engine = Engine(pool, model.dialect, model.url.set(database=str(self.path)), hide_parameters=True)
         engine.update_execution_options(compiled_cache=_COMPILED)
         prepare_sqlite(engine)
         event.listen(engine, "connect", _leave_to_memory)
-        if content is None:
-            event.listen(engine, "connect", _name, once=True)
         super().__init__(cast("AsyncEngine", InPlace(engine)))
         _stores.append(self)
 
@@ -70,12 +73,11 @@ class ScratchStore(Store):
 
     def remove(self) -> None:
         """Close the connections and remove the files."""
+        # The dialect, which tells of errors, is the same for all stores.
+        event.remove(self.engine.sync_engine, "handle_error", self._hear)
         self.engine.sync_engine.dispose()
         for path in self.path.parent.glob(f"{self.path.name}*"):
             path.unlink()
-
-    def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
 
 
 _stores: list[ScratchStore] = []
@@ -85,6 +87,12 @@ def close_scratch_stores() -> None:
     """Remove all that were opened since the last call."""
     while _stores:
         _stores.pop().remove()
+
+
+def remove_scratch_folder() -> None:
+    """Remove the folder of the stores of this process, at its end."""
+    close_scratch_stores()
+    shutil.rmtree(_folder(), ignore_errors=True)
 
 
 class InPlace:
@@ -136,18 +144,14 @@ def _folder() -> Path:
 def _model() -> tuple[Engine, bytes]:
     """An engine and a database with all tables, of which stores get copies: to make them takes longer."""
     path = _folder() / "new.sqlite"
-    engine = create_engine(f"sqlite:///{path}", connect_args={"isolation_level": None}, **OPTIONS)
+    engine = create_engine(f"sqlite:///{path}", creator=partial(open_file, path), **OPTIONS)
     prepare_sqlite(engine)
     with engine.begin() as connection:
         make_tables(connection)
+        connection.execute(update(DATABASE), {"name": _NAME.decode()})
     engine.dispose()
     return engine, path.read_bytes()
 
 
 def _leave_to_memory(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA synchronous = OFF")
-
-
-def _name(connection: Any, _record: object) -> None:
-    """Give a copy of the new database a name of its own, as each database has (decision 0016)."""
-    connection.execute("UPDATE hai_database SET name = ?", (secrets.token_hex(8),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 from typing import Final
 
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
@@ -15,19 +16,22 @@ from kit.waiting import PATIENCE
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-9;?]*[a-zA-Z]|\][^\x07]*\x07)")
 
 
-async def typed(server: str, token: str, line: str) -> str:
+async def typed(server: str, token: str, line: str, trust: ssl.SSLContext | None = None) -> str:
     """Open a new terminal, type a line, and return all that is shown until the line has ended.
 
     Args:
         server: The server's address, without a slash at its end.
         token: A token that may use the server.
         line: Commands for a shell, on one line.
+        trust: Whose certificates are believed where the address has HTTPS.
     """
     headers = {"Authorization": f"token {token}"}
-    asked = HTTPRequest(f"{server}/api/terminals", "POST", headers, body="{}", request_timeout=PATIENCE)
+    asked = HTTPRequest(
+        f"{server}/api/terminals", "POST", headers, body="{}", request_timeout=PATIENCE, ssl_options=trust
+    )
     name = json.loads((await AsyncHTTPClient().fetch(asked)).body)["name"]
     address = server.replace("http", "ws", 1) + f"/terminals/websocket/{name}"
-    browser = await websocket_connect(HTTPRequest(address, headers=headers))
+    browser = await websocket_connect(HTTPRequest(address, headers=headers, ssl_options=trust))
     try:
         # Cut in two, so that the echo of what is typed is not taken for its output.
         await browser.write_message(json.dumps(["stdin", f"{line}; echo HAI-'ENDS'\r"]))

@@ -17,6 +17,7 @@ def functions_of(paths: Iterable[Path]) -> Functions:
     """All functions of the modules at `paths` that live in this process, those behind properties and caches too."""
     files = {str(path) for path in paths}
     found: Functions = {}
+    gc.unfreeze()  # what was frozen, `gc.get_objects` leaves out
     for each in gc.get_objects():
         if isinstance(each, FunctionType) and each.__code__.co_filename in files:
             code = each.__code__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import importlib.util
 import os
 from pathlib import Path
@@ -155,6 +156,15 @@ def test_a_mutant_is_in_force_in_the_child_and_not_in_the_parent(module: ModuleT
 
 def test_a_mutant_of_a_function_that_does_not_live_here_is_told_apart(module: ModuleType) -> None:
     assert not put(mutants_of(Path(module.__file__))[-1], {})
+
+
+def test_a_function_is_found_after_the_garbage_collector_was_told_to_leave_it_out(module: ModuleType) -> None:
+    gc.freeze()  # as tests/conftest.py does after it has imported what all tests need
+    try:
+        found = functions_of({Path(str(module.__file__))})
+    finally:
+        gc.unfreeze()
+    assert {name for _, name, _ in found} >= {"Cap.small", "Cap.allows", "twice"}
 
 
 def test_the_tracer_knows_the_lines_of_each_test(module: ModuleType) -> None:

@@ -90,7 +90,7 @@ def test_it_holds_the_three_packages_whole_and_nothing_else(names: list[str]) ->
         *(f"{package}/py.typed" for package in PACKAGES),
         "hai_hub/jupyterhub_config.py",
         "hai_scheduler/store/migrations/env.py",
-        "hai_scheduler/store/migrations/versions/r0025_first_state.py",
+        "hai_scheduler/store/migrations/versions/r0026_first_state.py",
         "hai_spawner/jupyter/labconfig/default_setting_overrides.json",
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,6 +142,13 @@ def test_nothing_is_lost_when_versions_hand_over(story: Story, last: Release) ->
     waiting = story.submit("waiting", 1, "LOW")
     assert waiting.state == "queued"
     tasks = [steady, resumed, urgent, waiting]
+
+    # The new version says what it would change, beside the platform that runs.
+    words = ["upgrade", "--plan", "--json", "--state-dir", str(story.platform.state)]
+    told = subprocess.run([BIN / "hai", *words], env=story.platform.env, capture_output=True, text=True, check=False)
+    plan = json.loads(told.stdout)
+    assert (plan["runs"], plan["live_runs"], plan["database"]["problem"]) == (True, 2, None), plan
+    assert told.returncode == int(plan["must"] is True)
 
     # To the new version: what runs does not notice.
     before = [(task.state, task.processes(), task.runs()) for task in tasks]

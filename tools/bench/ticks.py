@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import cProfile
+import json
 import os
 import pstats
 import tempfile
@@ -23,6 +24,7 @@ from unittest.mock import patch
 from bench.figures import Report, percentile, say
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.handlers import tasks
+from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import TaskQuery
@@ -333,18 +335,19 @@ class _Pages:
         await self._page(None)
 
     async def all(self) -> int:
-        """Read one page after the other; returns the number of tasks."""
-        pages, cursor = 1, await self._page(None)
-        while cursor is not None:
-            pages, cursor = pages + 1, await self._page(cursor)
+        """Read one page after the other; returns how many there are."""
+        pages, cursor = 0, None
+        while pages == 0 or cursor is not None:
+            pages, cursor = pages + 1, json.loads(await self._page(cursor))["next_cursor"]
         return pages
 
-    async def _page(self, cursor: str | None) -> str | None:
+    async def _page(self, cursor: str | None) -> bytes:
         query = TaskQuery(user="*", limit=PAGE, cursor=cursor)
         ask = Ask(platform=self._platform, who=_ADMIN, path={}, query=query, body=None, headers={})
-        shown: Any = await tasks.show_all(ask)
-        shown.model_dump_json()
-        return shown.next_cursor  # type: ignore[no-any-return]
+        shown = await tasks.show_all(ask)
+        if not isinstance(shown, Encoded):
+            raise TypeError(f"a page of tasks is {shown!r}, not bytes")
+        return shown.body
 
 
 async def _profile(name: str, bench: Bench, one: Callable[[Bench], Awaitable[object]]) -> None:

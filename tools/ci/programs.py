@@ -1,4 +1,4 @@
-"""Install the programs that some tests want: a Chromium, and squashfs-tools for packs of environments."""
+"""Install the programs that some tests want: a Chromium, squashfs-tools for packs of environments, web servers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 from ci.parts import SKIPPED, call
 
 #: Packages of Debian, by the program that each is for.
-PACKAGES = {"chromium": "chromium", "mksquashfs": "squashfs-tools"}
+PACKAGES = {"caddy": "caddy", "chromium": "chromium", "mksquashfs": "squashfs-tools", "nginx": "nginx-light"}
 
 
 def install() -> int:

@@ -14,6 +14,7 @@ _BROUGHT_BY = {
     "backup": "'hai-platform[scheduler]'",
     "restore": "'hai-platform[scheduler]'",
     "slurm": "hai-slurm",
+    "upgrade": "'hai-platform[scheduler]'",
 }
 
 

@@ -38,6 +38,7 @@ _ELSEWHERE = {
     "restore": "Described in [operations.md](../operations.md#backups).\n",
     "slurm": "Its commands are in [users.md](../users.md#coming-from-slurm).\n",
     "sim": "Its verbs and options are in [simulator.md](../simulator.md).\n",
+    "upgrade": "Described in [operations.md](../operations.md#upgrades).\n",
     "up": "Its options are in [operations.md](../operations.md#starting-and-stopping).\n",
 }
 

@@ -66,6 +66,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("up", "start the whole platform on this machine", None, _PLATFORM),
     Verb("backup", "copy the scheduler's database of this machine to a file", None, _PLATFORM),
     Verb("restore", "put a copy of the scheduler's database in place again", None, _PLATFORM),
+    Verb("upgrade", "say what a new version changes on this machine", None, _PLATFORM),
     Verb("cluster", "install the platform on a Kubernetes cluster", None, _PLATFORM),
 )
 

@@ -13,7 +13,7 @@ from hai_hub.config.overrides import Overrides
 _T = TypeVar("_T")
 #: Settings of JupyterHub that are read here. JupyterHub gets their values from `HubSettings`.
 READ: Final = frozenset(("base_url", "bind_url", "hub_bind_url", "hub_ip", "hub_port", "ip", "port"))
-_HTTPS: Final = "`hai up` speaks plain HTTP: put nginx or another proxy before it for HTTPS (docs/operations.md)"
+_HTTPS: Final = "HTTPS is an option of `hai up`: --certificate FILE --key FILE, or a proxy before it (docs/group.md)"
 #: Settings of JupyterHub that `hai up` cannot do with, and why.
 _REFUSED: Final[Mapping[str, str]] = {
     "internal_ssl": "all processes of `hai up` are on this machine and speak plain HTTP",

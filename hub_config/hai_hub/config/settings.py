@@ -20,6 +20,16 @@ SPAWNER_TOKEN: Final = "spawner_token"  # noqa: S105 - the name of a file
 #: The scheduling loop's name at a Hub that starts it as a service. It has no URL there.
 LOOP_NAME: Final = "hai-loop"
 
+_PATHS: Final = (
+    "state_dir",
+    "nodes_file",
+    "scheduler_config",
+    "overrides_file",
+    "haienv_root",
+    "certificate",
+    "certificate_key",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubSettings:
@@ -29,6 +39,11 @@ class HubSettings:
     user: str  #: Name of the local user, who may log in and holds the role `hai-admin`.
     ip: str = "127.0.0.1"  #: Address to listen on.
     port: int = 8000  #: Port to listen on.
+    #: A second address, for HTTPS: users come there, and processes of this machine to the first one.
+    https_ip: str = ""
+    https_port: int = 0  #: Its port; 0: there is none.
+    certificate: Path | None = None  #: Its certificate, in PEM.
+    certificate_key: Path | None = None  #: The key of that certificate, in PEM.
     base_url: str = "/"  #: Path below which the platform is, with slashes at both ends.
     hub_ip: str = "127.0.0.1"  #: Address that the Hub behind the proxy listens on.
     hub_port: int = 8081  #: Port of the Hub behind the proxy.
@@ -126,7 +141,7 @@ class HubSettings:
         plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if unknown := sorted(set(plain) - {item.name for item in fields(cls)}):
             raise ValueError(f"{path}: {', '.join(unknown)} is no setting; remove it")
-        for name in ("state_dir", "nodes_file", "scheduler_config", "overrides_file", "haienv_root"):
+        for name in _PATHS:
             if plain.get(name) is not None:
                 plain[name] = Path(plain[name])
         return cls(**plain)

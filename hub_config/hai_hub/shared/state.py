@@ -31,11 +31,13 @@ class Remembered:
 
     user: str | None = None  #: Name of the local user.
     hub_port: int | None = None  #: The Hub's port behind the proxy.
+    local_port: int | None = None  #: The port for processes of this machine, where users have HTTPS on another one.
     service_port: int | None = None  #: The scheduler's port, kept over restarts because running tasks go on using it.
     paused_by_up: bool = False  #: Whether `hai up` paused the cluster when it stopped: the next start resumes it.
     hub_process: str | None = None  #: The Hub that was started last (`processes.identity`).
     service_process: str | None = None  #: The API that `hai up` started last, likewise.
     loop_process: str | None = None  #: The scheduling loop that `hai up` started last, likewise.
+    version: str | None = None  #: The version of HAI that has used the folder last.
 
 
 class StateDir:

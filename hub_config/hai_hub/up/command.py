@@ -18,6 +18,7 @@ from hai_client.http import Transport
 from hai_client.linux.processes import become_subreaper
 from hai_client.linux.rights import make_folder
 from hai_client.settings import Settings
+from hai_client.version import __version__
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.services import can_be_apart, loop_environment, service_command, service_environment
 from hai_hub.config.settings import SETTINGS_VARIABLE, SPAWNER_TOKEN, HubSettings
@@ -68,6 +69,8 @@ def command(argv: Sequence[str]) -> int:
             # All processes of the platform inherit it, so that accounts can write nothing of what it makes. What runs
             # as an account gets a umask of its own (`identity.become`).
             os.umask(0o022)
+        if options.certificate is not None:
+            options.certificate.check()
         if options.service is not None:
             return change_service(options, options.service)
         state = StateDir(options.state_dir)
@@ -97,18 +100,28 @@ def _settings(options: Options, state: StateDir) -> HubSettings:
     if options.unix_users:
         require_account(options.unix_users, user)
     hub_port = _hub_port(options, state)
-    service_port = ports.choose(state.remembered.service_port, {options.port, hub_port})
+    local_port, https = options.port, options.certificate
+    if https is not None:
+        # Processes of this machine know it by no name of the certificate.
+        local_port = ports.choose(state.remembered.local_port, {options.port, hub_port})
+    taken = {options.port, local_port, hub_port}
+    service_port = ports.choose(state.remembered.service_port, taken)
     # Not remembered: only this process uses the port.
-    loop_port = ports.choose(None, {options.port, hub_port, service_port})
-    state.remember(user=user, hub_port=hub_port, service_port=service_port)
+    loop_port = ports.choose(None, {*taken, service_port})
+    local = local_port if https else None
+    state.remember(user=user, hub_port=hub_port, local_port=local, service_port=service_port, version=__version__)
     state.secret(ADMIN_PASSWORD, new=options.password)
     for name in ("cookie_secret", "service_token", SPAWNER_TOKEN, "up_token"):
         state.secret(name)
     return HubSettings(
         state_dir=state.path,
         user=user,
-        ip=options.ip,
-        port=options.port,
+        ip="127.0.0.1" if https else options.ip,
+        port=local_port,
+        https_ip=options.ip if https else "",
+        https_port=options.port if https else 0,
+        certificate=https.file if https else None,
+        certificate_key=https.key if https else None,
         base_url=options.addresses.base_url,
         hub_ip=options.addresses.hub_ip,
         hub_port=hub_port,
@@ -361,12 +374,15 @@ class _Up:
         example = 1 if gpus is not None and len(gpus) == 1 else 2
         service = self._notify.is_service
         file, stop = settings.secret_file(ADMIN_PASSWORD), "`systemctl stop`" if service else "Ctrl-C"
+        password = f"in {file}" if service else settings.secret(ADMIN_PASSWORD)
+        if settings.overrides_file is not None:
+            password += "   (unless the authenticator of --hub-config asks for another)"
         lines = [
             f"\nHAI is ready after {seconds:.1f} s.",
             "",
-            f"  address   {settings.url}",
+            *welcome.addresses(settings),
             f"  user      {settings.user}",
-            f"  password  {f'in {file}' if service else settings.secret(ADMIN_PASSWORD)}",
+            f"  password  {password}",
             f"  nodes     {nodes}",
             f"  state     {settings.state_dir}",
             "",
@@ -381,8 +397,6 @@ class _Up:
             "",
             f"{stop} stops everything; tasks that run are told to save, and resume at the next start.",
         ]
-        if settings.overrides_file is not None:
-            lines[4] += "   (unless the authenticator of --hub-config asks for another)"
         if settings.ip not in ("127.0.0.1", "::1", "localhost"):
             lines += [f"It listens on {settings.ip} without encryption: only for networks that you trust."]
         return "\n".join(lines)

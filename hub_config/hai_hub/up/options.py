@@ -17,6 +17,7 @@ from hai_hub.config.addresses import AddressError, HubAddresses, addresses_of
 from hai_hub.config.overrides import read_overrides
 from hai_hub.shared.errors import wrong_input
 from hai_hub.shared.state import checked_password, default_state_dir
+from hai_hub.up.certificate import Certificate
 from hai_hub.up.unix_users import SYSTEM_STATE_DIR
 
 _USER: Final = re.compile(r"[a-z0-9_][a-z0-9._@-]{0,62}")
@@ -25,7 +26,7 @@ _MOST_NODES: Final = 10_000
 _IP: Final = "127.0.0.1"
 _PORT: Final = 8000
 #: Options that name a file.
-_FILES: Final = frozenset(("nodes_file", "scheduler_config", "hub_config"))
+_FILES: Final = frozenset(("nodes_file", "scheduler_config", "hub_config", "certificate", "key"))
 #: Options that are no option of the `hai up` of a unit; the state folder is written into it in any case.
 _OF_SERVICES: Final = frozenset(
     ("install_service", "remove_service", "print", "service_user", "state_dir", "password", "user")
@@ -59,6 +60,7 @@ class Options:
     addresses: HubAddresses  #: What the file of overrides says of addresses.
     #: Pattern for the names of Unix accounts; empty: all users' processes run as the platform's own account.
     unix_users: str
+    certificate: Certificate | None = None  #: With one, `ip` and `port` are for HTTPS.
     service: ServiceOptions | None = None  #: None: run the platform now.
 
 
@@ -94,6 +96,7 @@ def parse(argv: Sequence[str]) -> Options:
         overrides_file=overrides,
         addresses=addresses,
         unix_users=words.unix_users,
+        certificate=_certificate(words, overrides),
         service=service,
     )
 
@@ -121,6 +124,20 @@ def _service(words: argparse.Namespace) -> ServiceOptions | None:
     return ServiceOptions(
         action="remove" if words.remove_service else action, account=words.service_user, words=_carried(words)
     )
+
+
+def _certificate(words: argparse.Namespace, overrides: Path | None) -> Certificate | None:
+    if (words.certificate is None) != (words.key is None):
+        there, missing = ("--certificate", "--key") if words.key is None else ("--key", "--certificate")
+        raise wrong_input(f"{there} needs {missing} beside it: HTTPS takes a certificate and its private key")
+    file, key = _file("--certificate", words.certificate), _file("--key", words.key)
+    if file is None or key is None:
+        return None
+    if overrides is not None and "proxy_class" in read_overrides(overrides).get("JupyterHub", {}):
+        raise wrong_input(
+            "--certificate is for the proxy of `hai up`; give it to that of JupyterHub.proxy_class instead"
+        )
+    return Certificate(file, key)
 
 
 def _carried(words: argparse.Namespace) -> tuple[str, ...]:
@@ -223,6 +240,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     option(parser, "--scheduler-config FILE", "configuration file of the scheduler service")
     option(parser, "--hub-config FILE", "TOML file with settings of JupyterHub: [Class] trait = value")
+    option(parser, "--certificate FILE", "speak HTTPS on --ip and --port: the certificate and its authorities, in PEM")
+    option(parser, "--key FILE", "private key of the certificate, in PEM")
     option(
         parser,
         "--install-service",

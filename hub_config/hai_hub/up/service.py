@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -158,7 +158,7 @@ def _install(options: Options, wanted: ServiceOptions, systemd: Systemd) -> int:
     unit = _unit(options, wanted, systemd)
     text, before = unit.text(), _before(systemd.file)
     account = _make_account(options, unit.account, systemd)
-    for file in (options.nodes_file, options.scheduler_config, options.overrides_file):
+    for file in _files(options):
         if file is not None and not _may(account, "-r", file):
             name = unit.account
             raise wrong_input(f"{file}: the account {name} cannot read it; give it to that account, mode 0600")
@@ -171,6 +171,13 @@ def _install(options: Options, wanted: ServiceOptions, systemd: Systemd) -> int:
         )
     _tell(options, systemd, changed=before is not None and before != text)
     return 0
+
+
+def _files(options: Options) -> Iterator[Path | None]:
+    """Return the files that the service reads; None: there is none of that kind."""
+    yield from (options.nodes_file, options.scheduler_config, options.overrides_file)
+    if options.certificate is not None:
+        yield from (options.certificate.file, options.certificate.key)
 
 
 def _before(file: Path) -> str | None:

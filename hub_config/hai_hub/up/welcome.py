@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,8 +14,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from hai_hub.config.settings import HubSettings, bracketed
+from hai_hub.up.certificate import Certificate
+
 #: The training to try first: one of the examples.
 TRAINING: Final = "train_digits.py"
+_HTTPS: Final = 443
 _COUNT: Final = "from hai_client.metrics import nvml; print(nvml.count())"
 
 
@@ -50,6 +55,20 @@ def real_gpus(patience_s: float = 10.0) -> int:
             process.wait(1.0)
         return 0
     return 0 if process.returncode else int(out)
+
+
+def addresses(settings: HubSettings) -> list[str]:
+    """Return the lines with the address for users and, if that has HTTPS, what else must be known of it."""
+    if settings.certificate is None or settings.certificate_key is None:
+        return [f"  address   {settings.url}"]
+    certificate = Certificate(settings.certificate, settings.certificate_key)
+    port = "" if settings.https_port == _HTTPS else f":{settings.https_port}"
+    host = certificate.name() or bracketed(settings.https_ip or socket.getfqdn())
+    lines = [
+        f"  address   {f'https://{host}{port}{settings.base_url}'.rstrip('/')}",
+        f"            {settings.url}   (on this machine, without HTTPS)",
+    ]
+    return lines if (caution := certificate.caution()) is None else [*lines, f"            {caution}"]
 
 
 def haienv_export(root: Path | None) -> list[str]:

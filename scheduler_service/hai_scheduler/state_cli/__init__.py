@@ -1,4 +1,4 @@
-"""`hai backup` and `hai restore`: the scheduler's database on one machine (docs/operations.md)."""
+"""`hai backup`, `hai restore` and `hai upgrade`: the scheduler's state on one machine (docs/operations.md)."""
 
 from __future__ import annotations
 
@@ -17,3 +17,11 @@ def restore(argv: Sequence[str]) -> int:
     from hai_scheduler.state_cli.app import run_restore
 
     return run_restore(argv)
+
+
+def upgrade(argv: Sequence[str]) -> int:
+    """Run `hai upgrade` with these arguments and return its exit status. Raises hai_client.errors.HaiError."""
+    from hai_scheduler.state_cli.app import run
+    from hai_scheduler.state_cli.upgrade_app import UPGRADE
+
+    return run(UPGRADE, argv)

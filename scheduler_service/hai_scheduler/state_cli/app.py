@@ -34,21 +34,23 @@ _SHOWN: Final = 100
 
 def run_backup(argv: Sequence[str]) -> int:
     """Copy the database, also while the platform runs. Returns the exit status. Raises Invalid."""
-    return _run(BACKUP, argv)
+    return run(BACKUP, argv)
 
 
 def run_restore(argv: Sequence[str]) -> int:
     """Restore the database from a copy, and print which runs it knows. Returns the exit status. Raises Invalid."""
-    return _run(RESTORE, argv)
+    return run(RESTORE, argv)
 
 
-def _run(command: Command, argv: Sequence[str]) -> int:
+def run(command: Command, argv: Sequence[str]) -> int:
+    """Run a verb with these arguments, and return the exit status."""
     args = build(command).parse_args(argv)
     context = Context(Output.of_process(), json=getattr(args, "json", False), url=getattr(args, "url", None))
     return command.run(args, context) or 0
 
 
-def _configure(parser: argparse.ArgumentParser) -> None:
+def configure_state_dir(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the state folder."""
     option(
         parser,
         "--state-dir DIR",
@@ -58,17 +60,17 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _configure_backup(parser: argparse.ArgumentParser) -> None:
-    _configure(parser)
+    configure_state_dir(parser)
     option(parser, "file FILE", "the file to write; it must not exist yet", Path)
 
 
 def _configure_restore(parser: argparse.ArgumentParser) -> None:
-    _configure(parser)
+    configure_state_dir(parser)
     option(parser, "file FILE", "a copy that `hai backup`, or SQLite's own backup, has written", Path)
 
 
 def _backup(args: argparse.Namespace, ctx: Context) -> None:
-    copy_database(_state_dir(args) / "hai.sqlite", args.file)
+    copy_database(state_dir_of(args) / "hai.sqlite", args.file)
     if ctx.answered({"file": str(args.file)}):
         return
     ctx.out.line(f"{args.file} holds the scheduler's database as of {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
@@ -76,7 +78,7 @@ def _backup(args: argparse.Namespace, ctx: Context) -> None:
 
 
 def _restore(args: argparse.Namespace, ctx: Context) -> None:
-    state_dir = _state_dir(args).resolve()
+    state_dir = state_dir_of(args).resolve()
     place, draft = state_dir / "hai.sqlite", state_dir / f".hai.sqlite.{uuid.uuid4().hex}"
     with alone(state_dir):
         try:
@@ -186,7 +188,8 @@ async def _begin(database: Path, runs_dir: Path) -> Restored:
     )
 
 
-def _state_dir(args: argparse.Namespace) -> Path:
+def state_dir_of(args: argparse.Namespace) -> Path:
+    """Return the state folder that is meant."""
     if args.state_dir is not None:
         return Path(args.state_dir)
     if kept := folder_here("state_dir", os.environ):

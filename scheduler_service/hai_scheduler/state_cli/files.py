@@ -13,7 +13,7 @@ from typing import Final
 
 from hai_client.errors import Invalid
 from hai_scheduler.app.state_lock import API_FILE, FILE
-from hai_scheduler.store.revision import FIRST, LAST_BEFORE, OLDER, VERSION_TABLE, known
+from hai_scheduler.store.revision import FIRST, USABLE_FROM_SAID, VERSION_TABLE, known, takes
 
 _COMPANIONS: Final = ("-wal", "-shm")
 
@@ -69,8 +69,9 @@ def check_database(connection: sqlite3.Connection, source: Path) -> None:
     found = [row[0] for row in rows]
     if not found:
         raise Invalid(f"{source} is no database of HAI's scheduler; give a copy of hai.sqlite")
-    if found[0] not in (LAST_BEFORE, *known()):
-        knows = OLDER if found[0] < FIRST else f"this version of HAI knows it up to {known()[-1]}: upgrade HAI first"
+    said = connection.execute("SELECT value FROM hai_settings WHERE name = ?", (USABLE_FROM_SAID,)).fetchone()
+    if not takes(found[0], said[0] if said else None):
+        knows = f"this version of HAI knows {FIRST} to {known()[-1]}: use the version that has written it"
         raise Invalid(f"{source} is of revision {found[0]}, and {knows}")
 
 

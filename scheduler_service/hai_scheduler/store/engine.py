@@ -31,8 +31,6 @@ _BUSY_MS = 30_000
 _IDLE_MS = 10_000
 #: Key of the advisory lock that the writer of this database holds: any number, the same in all processes.
 _WRITER_LOCK = 0x48_41_49_01
-#: Execution option with the statement that begins a transaction in SQLite; see `_begin_sqlite`.
-_BEGIN = "hai_begin"
 
 _SQLITE_PRAGMAS = (
     f"PRAGMA busy_timeout = {_BUSY_MS}",
@@ -42,11 +40,16 @@ _SQLITE_PRAGMAS = (
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
 )
-_POSTGRESQL_LOCK = text(
-    "SELECT set_config('lock_timeout', :busy, true),"
-    " set_config('idle_in_transaction_session_timeout', :idle, true),"
-    " pg_advisory_xact_lock(:lock)"
-).bindparams(busy=f"{_BUSY_MS}ms", idle=f"{_IDLE_MS}ms", lock=_WRITER_LOCK)
+#: Begins a transaction of SQLite with the writer's lock, which could be refused later.
+_BEGIN_WRITING = text("BEGIN IMMEDIATE")
+_LOCKS: Final = {
+    "sqlite": _BEGIN_WRITING,
+    "postgresql": text(
+        "SELECT set_config('lock_timeout', :busy, true),"
+        " set_config('idle_in_transaction_session_timeout', :idle, true),"
+        " pg_advisory_xact_lock(:lock)"
+    ).bindparams(busy=f"{_BUSY_MS}ms", idle=f"{_IDLE_MS}ms", lock=_WRITER_LOCK),
+}
 
 _SUPPORTED = "use sqlite:///PATH or postgresql://USER@HOST/NAME"
 #: Options of every engine. Errors never show values: the environment of a task may hold secrets.
@@ -88,9 +91,8 @@ def connect(url: URL) -> AsyncEngine:
 
 
 def prepare_sqlite(engine: Engine) -> None:
-    """Have an engine for SQLite give the guarantees of this module."""
+    """Have an engine over connections of `open_file` give the guarantees of this module."""
     event.listen(engine, "connect", _set_pragmas)
-    event.listen(engine, "begin", _begin_sqlite)
 
 
 def reading(engine: AsyncEngine) -> AsyncEngine:
@@ -105,17 +107,21 @@ def writing(engine: AsyncEngine) -> AsyncEngine:
     """Return an engine over the same connections, for transactions that write."""
     if engine.dialect.name == "postgresql":
         return engine.execution_options(isolation_level="READ COMMITTED")
-    return engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+    return engine
+
+
+def begin_writing(connection: Connection) -> None:
+    """Begin a transaction that writes, but in PostgreSQL not as the only one."""
+    if connection.dialect.name == "sqlite":
+        connection.execute(_BEGIN_WRITING)
 
 
 def lock_writer(connection: Connection) -> None:
-    """Make this transaction the only writer until it ends.
+    """Begin a transaction that is the only writer until it ends.
 
-    So seqs grow in commit order, a checked lease stays valid, and no transaction must be repeated. In SQLite
-    `BEGIN IMMEDIATE` has done this already.
+    So seqs grow in commit order, a checked lease stays valid, and no transaction must be repeated.
     """
-    if connection.dialect.name == "postgresql":
-        connection.execute(_POSTGRESQL_LOCK)
+    connection.execute(_LOCKS[connection.dialect.name])
 
 
 def _make_file(path: Path) -> None:
@@ -142,10 +148,6 @@ def _execute_patiently(cursor: Any, statement: str) -> None:
             if "locked" not in str(error) or time.monotonic() > ends:
                 raise
         time.sleep(0.02)
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))
 
 
 #: SQLSTATEs, or their classes, of what may pass while the statement stays the same and that are no OperationalError:

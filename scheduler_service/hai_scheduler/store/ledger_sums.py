@@ -226,7 +226,7 @@ class LedgerSums:
             for name in HISTOGRAMS:
                 before = {} if stored is None else together([getattr(stored, name)])
                 values[name] = packed(merged(before, getattr(share, name)))
-            self._sql.put_later(LEDGER_HISTOGRAMS, values)
+            self._sql.put(LEDGER_HISTOGRAMS, values)
 
     async def _numbers(
         self, span: Span, question: LedgerQuestion, keys: Collection[int] | None, *, reach: SumReach
@@ -295,7 +295,7 @@ class LedgerSums:
         at, number = to_instant(span.since), reach.number(span.period)
         for key_id, rows in found.items():
             values = {name: packed(together([getattr(row, name) for row in rows])) for name in HISTOGRAMS}
-            self._sql.put_later(table, {**_Place(number, at, key_id)._asdict(), **values})
+            self._sql.put(table, {**_Place(number, at, key_id)._asdict(), **values})
 
 
 def _reach_of(question: LedgerQuestion) -> SumReach:

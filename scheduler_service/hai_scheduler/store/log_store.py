@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Absent, OffsetMismatch, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace, whole_lines
-from hai_scheduler.store.engine import reading, translated, writing
+from hai_scheduler.store.engine import begin_writing, reading, translated, writing
 from hai_scheduler.store.tables import LOG_PIECES
 
 #: A piece is merged with the one before it if both together are not larger than this, in bytes: so a log that grows by
@@ -94,6 +94,7 @@ class LogStore:
     async def _writing(self) -> AsyncIterator[AsyncConnection]:
         with translated():
             async with self._turn, self._writers.begin() as connection:
+                await connection.run_sync(begin_writing)
                 yield connection
 
 

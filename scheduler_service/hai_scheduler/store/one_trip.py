@@ -2,7 +2,7 @@
 
 aiosqlite runs a connection in a thread, and SQLAlchemy goes to that thread four times for each statement: to get a
 cursor, to execute, to fetch the rows, to close the cursor. A trip costs more than most statements. Here the four are
-one.
+one, and a transaction begins in the trip of its first statement.
 """
 
 from __future__ import annotations
@@ -14,6 +14,39 @@ from pathlib import Path
 from typing import Any, Self
 
 import aiosqlite
+
+#: How statements begin that no transaction is begun for.
+_AS_THEY_ARE = ("BEGIN", "PRAGMA")
+
+
+class _FileCursor(sqlite3.Cursor):
+    def execute(self, statement: str, values: Any = ()) -> Self:
+        self._begin(statement)
+        return super().execute(statement, values)
+
+    def executemany(self, statement: str, rows: Any) -> Self:
+        self._begin(statement)
+        return super().executemany(statement, rows)
+
+    def _begin(self, statement: str) -> None:
+        if not self.connection.in_transaction and not statement.startswith(_AS_THEY_ARE):
+            super().execute("BEGIN")
+
+
+class FileConnection(sqlite3.Connection):
+    """A connection that begins a transaction with any first statement, where the driver begins one for writes alone.
+
+    So all that is read until the end of the transaction is of one moment.
+    """
+
+    def cursor(self, _factory: object = None) -> _FileCursor:  # type: ignore[override]
+        """Return a cursor."""
+        return super().cursor(_FileCursor)
+
+
+def open_file(file: Path) -> FileConnection:
+    """Connect to a file, for use in any thread."""
+    return sqlite3.connect(file, factory=FileConnection, check_same_thread=False, isolation_level=None)
 
 
 class _Cursor:
@@ -75,11 +108,9 @@ class _Connection(aiosqlite.Connection):
 
 def creator(file: Path) -> Callable[[], Awaitable[aiosqlite.Connection]]:
     """Return what connects to a file, for the argument `async_creator` of `create_async_engine`."""
-    # The driver would begin transactions by itself, late and deferred; with None, the engine's "begin" event does.
-    connect = partial(sqlite3.connect, file, check_same_thread=False, isolation_level=None)
 
     async def connected() -> aiosqlite.Connection:
-        connection = _Connection(connect, iter_chunk_size=64)
+        connection = _Connection(partial(open_file, file), iter_chunk_size=64)
         # Its thread does not keep the process from ending.
         connection._thread.daemon = True
         return await connection

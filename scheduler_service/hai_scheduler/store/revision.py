@@ -9,25 +9,24 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, inspect, text
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, inspect, select, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DatabaseError, OperationalError, ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from hai_scheduler.store.engine import lock_writer, reading, writing
-from hai_scheduler.store.tables import DATABASE, METADATA
+from hai_scheduler.store.engine import lock_writer, reading, translated, writing
+from hai_scheduler.store.tables import DATABASE, METADATA, SETTINGS
 
 #: Not Alembic's default name: the Hub keeps its revision there, and may share the database.
 VERSION_TABLE: Final = "hai_revision"
 VERSIONS: Final = Path(__file__).with_name("migrations") / "versions"
-#: The revision of the first state, and the last one before it, of which a start makes the first state.
-FIRST: Final = "0025"
-LAST_BEFORE: Final = "0024"
-#: What to do with an older state.
-OLDER: Final = (
-    f"this version of HAI takes {LAST_BEFORE} and later. Start the last version before it once, which makes"
-    f" {LAST_BEFORE} of it, then this one (docs/operations.md, Upgrades, says how)."
-)
+#: The revision of the first release.
+FIRST: Final = "0026"
+#: The oldest revision whose code can use the tables of this code: it starts on them, and may run beside this one.
+#: Revisions only add. One that takes away what older code uses comes a minor version after that code, and raises this.
+USABLE_FROM: Final = "0026"
+#: The setting that tells older code so.
+USABLE_FROM_SAID: Final = "usable_from"
 _REVISION: Final = text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608  # our own word
 #: Messages of SQLite for a file that it did not write, or that was damaged.
 _DAMAGED: Final = ("file is not a database", "malformed")
@@ -43,25 +42,19 @@ class StateTooNew(StateOfOtherVersion):
     def __init__(self, url: URL, found: str, known: str) -> None:
         super().__init__(
             f"The state in {_place(url)} is of revision {found}, but this version of HAI knows it up to {known}: a"
-            " newer version has written it. Nothing was changed. Install that version again, or move the state away"
-            " (or restore a backup from before the upgrade) and start again."
+            " version that is more than one newer has written it. Nothing was changed. Install that version again, or"
+            " restore a backup from before the upgrade (`hai restore`)."
         )
 
 
 class StateTooOld(StateOfOtherVersion):
-    """The state is from long before the first state; nothing was changed."""
+    """The state is from before the first release; nothing was changed."""
 
-    def __init__(self, url: URL, found: str, remedy: str = OLDER) -> None:
-        super().__init__(f"The state in {_place(url)} is of revision {found}, and {remedy} Nothing was changed.")
-
-    @classmethod
-    def without_ledger(cls, url: URL) -> StateTooOld:
-        """Return the error for a ledger that lacks runs of earlier versions."""
-        remedy = (
-            "its ledger lacks runs of earlier versions. Start the version before this one, until its log says that all"
-            " runs of earlier versions are in the ledger, then this one."
+    def __init__(self, url: URL, found: str) -> None:
+        super().__init__(
+            f"The state in {_place(url)} is of revision {found}, from before the first release, which no version"
+            " takes. Nothing was changed. Move it away and start again."
         )
-        return cls(url, LAST_BEFORE, remedy)
 
 
 def _place(url: URL) -> str:
@@ -92,8 +85,30 @@ def damage_told(url: URL) -> Iterator[None]:
 
 @cache
 def known() -> tuple[str, ...]:
-    """Return the revisions that this code knows, in order, from the names of files such as `r0025_first_state.py`."""
+    """Return the revisions that this code knows, in order, from the names of files such as `r0026_first_state.py`."""
     return tuple(sorted(path.name[1:5] for path in VERSIONS.glob("r[0-9][0-9][0-9][0-9]_*.py")))
+
+
+def takes(found: str, usable_from: str | None) -> bool:
+    """Whether this code can use tables of a revision, or make its own of them.
+
+    Args:
+        found: Their revision.
+        usable_from: What they say of older code: `USABLE_FROM` of the code that has made them.
+    """
+    return found in known() or (found > known()[-1] and usable_from is not None and usable_from <= known()[-1])
+
+
+def said_of_older_code(connection: Connection) -> str | None:
+    """Return what the tables say of older code; None: nothing."""
+    asked = select(SETTINGS.c.value).where(SETTINGS.c.name == USABLE_FROM_SAID)
+    return connection.execute(asked).scalar_one_or_none()
+
+
+def say_of_older_code(connection: Connection) -> None:
+    """Write into the tables of this code which older code can use them."""
+    connection.execute(SETTINGS.delete().where(SETTINGS.c.name == USABLE_FROM_SAID))
+    connection.execute(SETTINGS.insert().values(name=USABLE_FROM_SAID, value=USABLE_FROM))
 
 
 async def is_newest(engine: AsyncEngine) -> bool:
@@ -111,6 +126,22 @@ def _found(connection: Connection) -> list[str] | None:
             raise
         # There is no such table, or the database cannot be reached: `upgrade` finds out which.
         return None
+
+
+async def read_revision(engine: AsyncEngine) -> tuple[str, str | None] | None:
+    """Return the revision of the tables, and what they say of older code; None: there are no tables of ours.
+
+    Raises StateDamaged, and Temporary: the database cannot be reached.
+    """
+
+    def read(connection: Connection) -> tuple[str, str | None] | None:
+        if not inspect(connection).has_table(VERSION_TABLE):
+            return None
+        return str(connection.execute(_REVISION).scalar_one()), said_of_older_code(connection)
+
+    with damage_told(engine.url), translated():
+        async with reading(engine).connect() as connection:
+            return await connection.run_sync(read)
 
 
 #: As Alembic makes it, which finds the revision there later.
@@ -142,4 +173,5 @@ def make_tables(connection: Connection) -> bool:
     connection.execute(_VERSION.insert().values(version_num=known()[-1]))
     row = {"id": 1, "name": secrets.token_hex(8), "epoch": 1, "steps": 0, "number": 0, "first_task": 0, "above": 0}
     connection.execute(DATABASE.insert().values(row))
+    say_of_older_code(connection)
     return True

@@ -35,7 +35,7 @@ from hai_scheduler.core.metrics.series import Point
 from hai_scheduler.core.metrics.series_piece import RankPiece, SeriesPiece
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.reading import in_reader
-from hai_scheduler.store.engine import reading, translated, writing
+from hai_scheduler.store.engine import begin_writing, reading, translated, writing
 from hai_scheduler.store.tables import SERIES
 
 _FINEST = LEVELS[0]
@@ -305,6 +305,7 @@ class SeriesStore:
     async def _writing(self) -> AsyncIterator[AsyncConnection]:
         with translated():
             async with self._turn, self._writers.begin() as connection:
+                await connection.run_sync(begin_writing)
                 yield connection
 
 

@@ -60,7 +60,7 @@ class SmallTables:
             # Tables that are only read in views get their first word here too.
             some = {each: secrets.token_hex(8) for each in FACTS}
             words = {**some, **await self._known_words(), table: secrets.token_hex(8)}
-            await self._sql.put(SETTINGS, {"name": WORDS, "value": json.dumps(words, sort_keys=True)})
+            self._sql.put(SETTINGS, {"name": WORDS, "value": json.dumps(words, sort_keys=True)})
             self._words = words
             self._own_words.add(table)
 

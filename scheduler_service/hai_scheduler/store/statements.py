@@ -9,9 +9,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import CursorResult, Executable, Table, TextClause, text
+from sqlalchemy import CursorResult, Executable, Table, TextualSelect, UpdateBase, column, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hai_scheduler.store.tables import DATABASE, EVENTS, TASKS
 
 #: A row of settings with one random word for each small table, which changes whenever the table does: equal words mean
 #: equal rows, even if the database was restored in between.
@@ -24,11 +26,18 @@ _LAST_TASK: Final = {
     "sqlite": "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'hai_tasks'), 0)",
     "postgresql": "(SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM hai_tasks_id_seq)",
 }
+#: The columns of a summary, in their order: with these, SQLAlchemy finds out once what a row of it is.
+_COLUMNS: Final = (
+    *("name", "epoch", "steps", "number", "first_task", "above", "last_task"),
+    *("last_event", "words", "forgotten", "change", "task", "version", "saved_at"),
+)
 
 #: The values of one row.
 Row = Mapping[str, Any]
 #: Raises the error that says which of these rows was not written, and why.
 Refuse = Callable[[Sequence[Row]], Awaitable[None]]
+#: The tables whose writes a summary shows to the transaction that made them.
+SUMMED: Final = frozenset({DATABASE, EVENTS, TASKS})
 
 
 class Statements:
@@ -39,11 +48,13 @@ class Statements:
 
     def __init__(self, connection: AsyncConnection, *, writing: bool) -> None:
         self._connection = connection
+        #: The kind of database: `sqlite` or `postgresql`.
+        self.dialect = connection.dialect.name
         #: Whether the transaction may write.
         self.writing = writing
         #: Whether the transaction is over: every later call raises RuntimeError.
         self.over = False
-        #: How many writes have been asked for: what was read before the last one may be out of date.
+        #: How many writes have been asked for that a summary shows: one that was read before is out of date.
         self.writes = 0
         #: Rows to be written, by statement: before the next query and at the end, all rows of a statement in one trip.
         self._later: dict[Executable, list[Row]] = {}
@@ -52,19 +63,14 @@ class Statements:
         #: The summary, and `writes` when it was read.
         self._summary: tuple[Any, int] | None = None
 
-    @property
-    def dialect(self) -> str:
-        """The kind of database: `sqlite` or `postgresql`."""
-        return self._connection.dialect.name
-
     def end(self) -> None:
-        """End the transaction."""
+        """End the transaction: every later call raises RuntimeError."""
         self.over = True
 
     async def summary(self) -> Any:
         """Return one row that says how far the database has come. It is read once, and again only after a write."""
         if self._summary is None or self._summary[1] != self.writes or self.over:
-            self._summary = (await self.ask(_how_far(self.dialect))).one(), self.writes
+            self._summary = (await self.ask(how_far(self.dialect))).one(), self.writes
         return self._summary[0]
 
     async def ask(self, statement: Executable, values: Row | Sequence[Row] | None = None) -> CursorResult[Any]:
@@ -76,8 +82,7 @@ class Statements:
 
     async def change(self, statement: Executable, values: Row | Sequence[Row] | None = None) -> CursorResult[Any]:
         """Execute a statement that writes, as `ask` does. Raises RuntimeError in a view."""
-        self.writes += 1
-        self._check(writes=True)
+        self._check(writes=statement)
         return await self.ask(statement, values)
 
     def change_later(self, statement: Executable, rows: Iterable[Row], *, refuse: Refuse | None = None) -> None:
@@ -89,19 +94,14 @@ class Statements:
             refuse: Called with all rows of the statement if it has not changed as many; it raises. None: any number
                 is right.
         """
-        self.writes += 1
-        self._check(writes=True)
+        self._check(writes=statement)
         if found := list(rows):
             self._later.setdefault(statement, []).extend(found)
             if refuse is not None:
                 self._exact[statement] = refuse
 
-    async def put(self, table: Table, values: Row) -> None:
-        """Insert a row, or replace the row with its primary key."""
-        await self.change(_upsert(table, self.dialect), values)
-
-    def put_later(self, table: Table, values: Row) -> None:
-        """Insert or replace a row as `put` does, later and together with other rows of the table."""
+    def put(self, table: Table, values: Row) -> None:
+        """Insert a row, or replace the row with its primary key, later and together with other rows of the table."""
         self.change_later(_upsert(table, self.dialect), [values])
 
     async def flush(self) -> None:
@@ -116,11 +116,13 @@ class Statements:
         for statement, rows in later.items():
             await self._connection.execute(statement, rows)
 
-    def _check(self, *, writes: bool = False) -> None:
+    def _check(self, *, writes: Executable | None = None) -> None:
         if self.over:
             raise RuntimeError("this transaction is over: use it inside its `async with` only")
-        if writes and not self.writing:
-            raise RuntimeError("this is a read view: write in `Store.write()`")
+        if writes is not None:
+            if not self.writing:
+                raise RuntimeError("this is a read view: write in `Store.write()`")
+            self.writes += not isinstance(writes, UpdateBase) or writes.table in SUMMED
 
 
 @cache
@@ -134,7 +136,8 @@ def _upsert(table: Table, dialect: str) -> Executable:
 
 
 @cache
-def _how_far(dialect: str) -> TextClause:
+def how_far(dialect: str) -> TextualSelect:
+    """Return the query for a summary; `SUMMED` has its tables."""
     return text(
         f"""
         SELECT d.name, d.epoch, d.steps, d.number, d.first_task, d.above, {_LAST_TASK[dialect]} AS last_task,
@@ -145,4 +148,4 @@ def _how_far(dialect: str) -> TextClause:
         FROM hai_database d
         LEFT JOIN (SELECT change, id, version, saved_at FROM hai_tasks ORDER BY change DESC LIMIT 1) n ON 1 = 1
         """  # noqa: S608 - constants of this module
-    )
+    ).columns(*(column(name) for name in _COLUMNS))

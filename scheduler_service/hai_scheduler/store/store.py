@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from sqlalchemy import event, select
+from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -22,11 +22,9 @@ from hai_scheduler.store.log_store import LogStore
 from hai_scheduler.store.refusal import not_writable, refusal
 from hai_scheduler.store.revision import is_newest, make_first_tables
 from hai_scheduler.store.series_store import SeriesStore
-from hai_scheduler.store.tables import LEASE
+from hai_scheduler.store.statements import Statements
 from hai_scheduler.store.transaction import Tx
 
-#: A view begins with its first read: this read, of a table with one row.
-_LOOK = select(LEASE.c.id)
 #: Bytes that a disk has free which is not full: a transaction may need as much.
 _ROOM: Final = 1024 * 1024
 
@@ -47,7 +45,7 @@ class Store:
         self._writers = writing(engine)
         self._known, self._known_facts = KnownTasks(), KnownFacts()
         # After any error, also that of a dead connection, the database may be another one.
-        event.listen(engine.sync_engine, "handle_error", lambda _: self.forget())
+        event.listen(engine.sync_engine, "handle_error", self._hear)
         # Serves writers of this process in order; without it each would hold a connection and wait for the database's
         # lock, in no order.
         self._turn = asyncio.Lock()
@@ -59,12 +57,13 @@ class Store:
         """Open a consistent view, of the moment of entering. Writing in it is a RuntimeError."""
         with translated():
             async with self._readers.connect() as connection:
-                await connection.execute(_LOOK)
-                tx = Tx(connection, writing=False, known=self._known, known_facts=self._known_facts)
+                statements = Statements(connection, writing=False)
                 try:
-                    yield tx
+                    # A view begins with its first read: this one, of what most views ask for first.
+                    await statements.summary()
+                    yield Tx(statements, known=self._known, known_facts=self._known_facts)
                 finally:
-                    tx.end()
+                    statements.end()
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
@@ -74,12 +73,12 @@ class Store:
             async with self._turn, self._writers.begin() as connection:
                 await connection.run_sync(lock_writer)
                 self._timings.database("turn", time.perf_counter() - asked)
-                tx = Tx(connection, writing=True, known=self._known, known_facts=self._known_facts)
+                statements = Statements(connection, writing=True)
                 try:
-                    yield tx
-                    await tx.flush()
+                    yield Tx(statements, known=self._known, known_facts=self._known_facts)
+                    await statements.flush()
                 finally:
-                    tx.end()
+                    statements.end()
                 ends = time.perf_counter()
             self._timings.database("commit", time.perf_counter() - ends)
 
@@ -101,6 +100,9 @@ class Store:
         event.listen(self.engine.sync_engine, "checkin", lambda _, connection: connection.close())
         await self.engine.dispose()
 
+    def _hear(self, _error: object) -> None:
+        self.forget()
+
 
 async def open_store(url: str, timings: Timings | None = None) -> Store:
     """Open the database, create or upgrade its tables, and return the store.
@@ -112,8 +114,8 @@ async def open_store(url: str, timings: Timings | None = None) -> Store:
     Raises:
         ValueError: The URL has neither form.
         StateDamaged: The file is not a database, or was damaged.
-        StateTooNew: A newer version of the platform has written the state; nothing was changed.
-        StateTooOld: The state is older than the last revision before the first state; nothing was changed.
+        StateTooNew: A version that is too new has written the state; nothing was changed.
+        StateTooOld: The state is from before the first release; nothing was changed.
         StateUnusable: The database does not let the service in, or cannot be written.
         Temporary: The database cannot be reached.
     """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from hai_scheduler.store.known import KnownFacts, KnownTasks
 from hai_scheduler.store.parts.audit import StoredAudit
 from hai_scheduler.store.parts.containers import StoredContainers
@@ -33,10 +31,7 @@ class Tx:
     A call after the end of the transaction, and a write in a view, raise RuntimeError.
     """
 
-    def __init__(
-        self, connection: AsyncConnection, *, writing: bool, known: KnownTasks, known_facts: KnownFacts
-    ) -> None:
-        statements = self._statements = Statements(connection, writing=writing)
+    def __init__(self, statements: Statements, *, known: KnownTasks, known_facts: KnownFacts) -> None:
         tables = SmallTables(statements, known_facts)
         self.tasks = StoredTasks(statements, tables, known)
         self.runs = StoredRuns(statements, tables)
@@ -62,11 +57,3 @@ class Tx:
         self.settings = StoredSettings(statements, tables)
         self.lease = StoredLease(statements, tables)
         self.database = DatabaseRecord(statements, tables)
-
-    async def flush(self) -> None:
-        """Write all rows that are waiting to be written. Raises what `StoredTasks.save` does."""
-        await self._statements.flush()
-
-    def end(self) -> None:
-        """End the transaction: every later call raises RuntimeError."""
-        self._statements.end()

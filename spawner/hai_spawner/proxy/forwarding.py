@@ -6,6 +6,7 @@ This module uses aiohttp and the route table, and nothing of JupyterHub.
 from __future__ import annotations
 
 import logging
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Final
 
@@ -74,12 +75,16 @@ class Forwarder:
         routes: The table of routes, which may change at any time.
         log: Log for servers that do not answer.
         error_url: The Hub's `.../hub/error`, which makes the error page for browsers; None: a plain page.
+        believed: Addresses of proxies before this one, which say whose request it is.
     """
 
-    def __init__(self, routes: RouteTable, log: logging.Logger, *, error_url: str | None = None) -> None:
+    def __init__(
+        self, routes: RouteTable, log: logging.Logger, *, error_url: str | None = None, believed: Container[str] = ()
+    ) -> None:
         self._routes = routes
         self._log = log
         self._error_url = error_url
+        self._believed = believed
         self._session: aiohttp.ClientSession | None = None
         #: Servers that do not answer, which is logged only once until they answer again.
         self._silent: set[str] = set()
@@ -122,7 +127,7 @@ class Forwarder:
 
     async def _forward(self, request: web.Request, url: URL, target: str, body: Body | None) -> web.StreamResponse:
         """Forward a request. Errors before the answer begins are raised; later ones close the connection."""
-        headers, websocket = forwarded(request), asks_for_websocket(request)
+        headers, websocket = forwarded(request, self._believed), asks_for_websocket(request)
         if websocket:
             headers.update(UPGRADED)
         async with self.session.request(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from aiohttp import web
 from multidict import CIMultiDict, CIMultiDictProxy
@@ -44,12 +44,18 @@ def asks_for_websocket(request: web.Request) -> bool:
     )
 
 
-def forwarded(request: web.Request) -> CIMultiDict[str]:
-    """Return the request's headers for the server behind, with the client's address and scheme (`X-Forwarded-*`)."""
+def forwarded(request: web.Request, believed: Container[str] = ()) -> CIMultiDict[str]:
+    """Return the request's headers for the server behind, with the client's address and scheme (`X-Forwarded-*`).
+
+    Args:
+        request: The request.
+        believed: Addresses of proxies before this one: what they say last stands, and is not followed by their own.
+    """
     headers = end_to_end(request.headers, without=NEVER_BELIEVED)
     for key, value in (("X-Forwarded-For", request.remote or ""), ("X-Forwarded-Proto", request.scheme)):
         before = ",".join(headers.popall(key, ()))
-        headers[key] = f"{before},{value}" if before else value
+        stands = before and request.remote in believed
+        headers[key] = before if stands else f"{before},{value}" if before else value
     headers.setdefault("X-Forwarded-Host", request.host)
     return headers
 

@@ -159,6 +159,10 @@ class GuardedSite(web.BaseSite):
             self._acceptors.append(acceptor)
             acceptor.start()
 
+    def renew(self, ssl_context: SSLContext) -> None:
+        """Serve new connections with another certificate; those that are open go on."""
+        self._ssl_context = ssl_context
+
     async def stop(self) -> None:
         """Stop listening."""
         for acceptor in self._acceptors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import time
@@ -258,13 +259,19 @@ def test_a_pod_does_not_wait_without_end_for_a_service_that_is_away(pod, service
     assert pod.message()["exit_code"] == 0
 
 
-def test_a_log_on_a_shared_volume_is_not_sent_and_the_service_may_read_it(pod, service) -> None:
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_a_log_on_a_shared_volume_is_not_sent_and_the_service_may_read_it(pod, service, mask) -> None:
     shared = pod.folder / "logs" / "41.2" / "0"
-    pod.start("echo", "hello", env={**FIRST, "HAI_LOG_DIR": str(shared)}, **ALONE)
+    before = os.umask(mask)
+    try:
+        pod.start("sh", "-c", "umask", env={**FIRST, "HAI_LOG_DIR": str(shared)}, **ALONE)
+    finally:
+        os.umask(before)
     assert pod.wait() == 0
-    assert pod.log(shared) == ["hello"]
+    assert pod.log(shared) == [f"{mask:04o}"]
     assert service.log == b""
-    assert [path.stat().st_mode & 0o777 for path in (shared, *shared.iterdir())] == [0o755, 0o644]
+    made = (shared.parent, shared, *shared.iterdir())
+    assert [path.stat().st_mode & 0o777 for path in made] == [0o755, 0o755, 0o644]
 
 
 def test_slurms_commands_are_programs_in_a_pod_too(pod, service) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import stat
 import subprocess
@@ -13,22 +12,16 @@ from pathlib import Path
 
 import pytest
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect, select, text
+from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from hai_scheduler.core.metrics.packing import pack, unpack
-from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.leaving import Source
-from hai_scheduler.core.model.node import NodeMark
-from hai_scheduler.core.model.run import Checkpoint, RankState
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.store import bringing_over, migrate
+from hai_scheduler.store import migrate
 from hai_scheduler.store import revision as revision_module
 from hai_scheduler.store.engine import connect, parse
 from hai_scheduler.store.migrate import upgrade
 from hai_scheduler.store.revision import (
     FIRST,
-    LAST_BEFORE,
     VERSION_TABLE,
     VERSIONS,
     StateDamaged,
@@ -39,11 +32,10 @@ from hai_scheduler.store.revision import (
     known,
 )
 from hai_scheduler.store.store import open_store
-from hai_scheduler.store.tables import METADATA, SERIES
-from integration.store.state_before import a_state_before
-from kit.builders import a_quota, a_rank, a_spec, a_task, at
+from hai_scheduler.store.tables import METADATA
+from kit.builders import a_spec, a_task
 from kit.databases import sqlite_url
-from unit.store.test_former_chunks import CHUNK, POINTS
+from upgrade.releases import RELEASES, put
 
 
 def names_in(folder: Path) -> list[str]:
@@ -64,6 +56,12 @@ async def revision(engine: AsyncEngine) -> str:
 async def set_revision(engine: AsyncEngine, value: str) -> None:
     async with engine.begin() as connection:
         await connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = :value"), {"value": value})
+
+
+async def set_usable_from(engine: AsyncEngine, value: str) -> None:
+    async with engine.begin() as connection:
+        asked = text("UPDATE hai_settings SET value = :value WHERE name = 'usable_from'")
+        assert (await connection.execute(asked, {"value": value})).rowcount == 1
 
 
 async def test_from_nothing_all_tables_are_made(url: str, engine: AsyncEngine) -> None:
@@ -105,95 +103,22 @@ def made_of(connection: Connection) -> dict[str, object]:
     return found
 
 
-# -- from the last revision before the first state -----------------------------------------------------------
-
-NOW = "min_run_per_switch"
+# -- from the databases of releases --------------------------------------------------------------------------
 
 
-async def test_a_state_that_is_brought_over_has_the_tables_of_a_new_one(url: str, engine: AsyncEngine) -> None:
-    """The stored state has the tables of its revision: a change of `tables.py` needs a migration."""
+@pytest.mark.parametrize("version", RELEASES)
+async def test_a_releases_database_gets_the_tables_of_a_new_one(url: str, engine: AsyncEngine, version: str) -> None:
+    """A change of `tables.py` needs a migration."""
     await (await open_store(url)).close()
     async with engine.begin() as connection:
         new = await connection.run_sync(made_of)
         await connection.run_sync(METADATA.drop_all)
         await connection.execute(text(f"DROP TABLE {VERSION_TABLE}"))
-    await a_state_before(engine)
-    await upgrade(engine)
+    await put(engine, version)
+    await (await open_store(url)).close()
     async with engine.connect() as connection:
         assert await connection.run_sync(made_of) == new
     assert await revision(engine) == known()[-1]
-
-
-async def test_what_is_in_a_state_that_is_brought_over_is_read_as_before(url: str, engine: AsyncEngine) -> None:
-    await a_state_before(engine)
-    store = await open_store(url)
-    async with store.read() as tx:
-        (waiting,) = await tx.tasks.unfinished()
-        failed = await tx.tasks.get(TaskId(3))
-        spec = await tx.tasks.get_spec(waiting.id)
-        runs = [*await tx.runs.of_task(waiting.id), *await tx.runs.of_task(failed.id)]
-        policy = json.loads(await tx.settings.get("policy") or "")
-        assert await tx.quotas.all() == [a_quota(limit=4)]
-        assert await tx.nodes.marks() == {"node-1": NodeMark.CORDONED}
-        assert (await tx.database.mark()).task == 3
-    assert (waiting.name, waiting.gpus, waiting.retry, waiting.rotations) == ("one", None, None, ())
-    assert (spec.command, spec.watch, spec.haienv) == (("python",), (), None)
-    # Ranks that the first version wrote lack most of what is known of ranks today.
-    assert runs[0].ranks == tuple(
-        a_rank(number, state=RankState.EXITED, exit_code=143, done=True, node=f"node-{number}") for number in (0, 1)
-    )
-    assert runs[0].checkpoint == Checkpoint(at=at(seconds=5), step=7, path="/c", source=Source.TOLD)
-    assert [run.failed_ranks for run in runs] == [(), (0,)], "the first version did not write which failed"
-    assert list(policy["all"]) == list(policy["groups"]["training"]) == [NOW]
-    assert (policy["all"][NOW]["value"], policy["all"][NOW]["by"]) == (5.0, "root")
-    async with store.write() as tx:
-        assert (await tx.tasks.save(waiting)).version == waiting.version + 1
-        assert (await tx.tasks.add(a_task(), a_spec())).id == 4, "the id of a deleted task is not given again"
-    await store.close()
-
-
-@pytest.mark.parametrize(
-    ("stored", "kept"),
-    [
-        ({"all": {}, "groups": {"a": {"worth": 3, NOW: 4}}}, {"all": {}, "groups": {"a": {NOW: 4}}}),
-        ({"all": {"slice": 1}, "groups": {}}, {"all": {"slice": 1}, "groups": {}}),
-        ({"groups": []}, {"groups": []}),
-        ("?", "?"),
-    ],
-    ids=["by both names", "by none", "without a level", "no object"],
-)
-async def test_a_number_has_its_name_of_now(engine: AsyncEngine, stored: object, kept: object) -> None:
-    await a_state_before(engine)
-    policy = text("UPDATE hai_settings SET value = :value WHERE name = 'policy'")
-    async with engine.begin() as connection:
-        await connection.execute(policy, {"value": json.dumps(stored)})
-    await upgrade(engine)
-    async with engine.connect() as connection:
-        found = await connection.execute(text("SELECT value FROM hai_settings WHERE name = 'policy'"))
-        assert json.loads(str(found.scalar_one())) == kept
-
-
-async def test_chunks_of_series_get_the_form_of_now(engine: AsyncEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bringing_over, "_PAGE", 2)
-    await a_state_before(engine)
-    kept = pack(POINTS[:2])
-    one = {"run_id": "1.1", "rank": 0, "step": 10, "until": 0, "packed": True}
-    async with engine.begin() as connection:
-        chunks = [CHUNK, kept, CHUNK, CHUNK]
-        await connection.execute(SERIES.insert(), [{**one, "data": chunk} for chunk in chunks])
-    await upgrade(engine)
-    async with engine.connect() as connection:
-        found = (await connection.execute(select(SERIES.c.data).order_by(SERIES.c.id))).scalars().all()
-    assert [len(unpack(chunk)) for chunk in found] == [len(POINTS), 2, len(POINTS), len(POINTS)]
-    assert found[1] == kept
-
-
-async def test_services_that_start_together_bring_a_state_over_once(url: str, engine: AsyncEngine) -> None:
-    await a_state_before(engine)
-    for store in await asyncio.gather(*(open_store(url) for _ in range(4))):
-        async with store.read() as tx:
-            assert [task.name for task in await tx.tasks.unfinished()] == ["one"]
-        await store.close()
 
 
 # -- states that are refused ---------------------------------------------------------------------------------
@@ -206,22 +131,30 @@ async def everything_in(engine: AsyncEngine) -> list[object]:
         return [made, *([tuple(row) for row in each] for each in rows)]
 
 
+#: As newer code does it that has taken something away.
+USABLE_FROM_9999 = "UPDATE hai_settings SET value = '9999' WHERE name = 'usable_from'"
+
+
 @pytest.mark.parametrize(
     ("changed", "refusal", "words"),
     [
-        ("UPDATE hai_revision SET version_num = '9999'", StateTooNew, ("9999", known()[-1], "Install that version")),
-        ("UPDATE hai_revision SET version_num = '0023'", StateTooOld, ("0023", "0024", "Start the last version")),
-        ("INSERT INTO hai_settings VALUES ('ledger_import', '0')", StateTooOld, ("0024", "Start the version before")),
+        (
+            f"{USABLE_FROM_9999}; UPDATE hai_revision SET version_num = '9999'",
+            StateTooNew,
+            ("9999", known()[-1], "Install that version"),
+        ),
+        ("UPDATE hai_revision SET version_num = '0025'", StateTooOld, ("0025", "before the first release")),
         ("DELETE FROM hai_revision", StateDamaged, ("no revision", "Restore a backup")),
     ],
-    ids=["newer", "older", "without its ledger", "without revision"],
+    ids=["newer", "older", "without revision"],
 )
 async def test_a_state_of_another_version_is_left_alone_and_the_error_says_what_to_do(
     url: str, engine: AsyncEngine, changed: str, refusal: type[Exception], words: tuple[str, ...]
 ) -> None:
-    await a_state_before(engine)
+    await put(engine, RELEASES[0])
     async with engine.begin() as connection:
-        await connection.execute(text(changed))
+        for statement in changed.split(";"):
+            await connection.execute(text(statement))
     before = await everything_in(engine)
     with pytest.raises(refusal) as caught:
         await open_store(url)
@@ -236,6 +169,7 @@ async def test_a_sqlite_file_of_another_version_stays_as_it_is_byte_for_byte(tmp
     await (await open_store(sqlite_url(path))).close()
     engine = connect(parse(sqlite_url(path)))
     await set_revision(engine, found)
+    await set_usable_from(engine, found)
     await engine.dispose()
     before = path.read_bytes()
     with pytest.raises(StateOfOtherVersion, match=r"hai\.sqlite"):
@@ -279,26 +213,62 @@ def further(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
     known.cache_clear()
 
 
-@pytest.mark.parametrize("begin", ["of the first state", "of the last revision before it"])
-async def test_services_that_start_together_migrate_once(url: str, engine: AsyncEngine, further, begin: str) -> None:
-    if begin == "of the first state":
-        await (await open_store(url)).close()
-    else:
-        await a_state_before(engine)
-    assert await is_newest(engine) == (begin == "of the first state")
+async def test_services_that_start_together_migrate_once(url: str, engine: AsyncEngine, further) -> None:
+    await put(engine, RELEASES[0])
     further()
     assert not await is_newest(engine)
     for store in await asyncio.gather(*(open_store(url) for _ in range(4))):
         async with store.read() as tx:
-            assert await tx.quotas.all() == ([] if begin == "of the first state" else [a_quota(limit=4)])
+            assert {task.name for task in await tx.tasks.unfinished()} >= {"waiting", "of-bob"}
         await store.close()
     assert (await revision(engine), await is_newest(engine)) == ("9998", True)
     async with engine.begin() as connection:
         await connection.execute(text("UPDATE hai_specs SET colour = 'red'"))
 
 
+@pytest.fixture
+def undone(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Goes back to the code before `further`."""
+
+    def undo() -> None:
+        monkeypatch.undo()
+        known.cache_clear()
+
+    return undo
+
+
+async def test_older_code_uses_the_tables_of_newer_code_that_only_added(
+    url: str, engine: AsyncEngine, further, undone: Callable[[], None]
+) -> None:
+    further()
+    newer = await open_store(url)
+    undone()
+    older = await open_store(url)
+    for store in (newer, older, newer):
+        async with store.write() as tx:
+            made = await tx.tasks.add(a_task(), a_spec())
+            assert (await tx.tasks.get_spec(made.id)).command == a_spec().command
+    await newer.close()
+    await older.close()
+    assert await revision(engine) == "9998"
+
+
+async def test_older_code_leaves_tables_alone_from_which_something_was_taken_away(
+    url: str, engine: AsyncEngine, further, undone: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await (await open_store(url)).close()
+    further()
+    monkeypatch.setattr(revision_module, "USABLE_FROM", "9998")
+    await (await open_store(url)).close()
+    undone()
+    before = await everything_in(engine)
+    with pytest.raises(StateTooNew, match="9998"):
+        await open_store(url)
+    assert await everything_in(engine) == before
+
+
 async def test_a_migration_that_fails_leaves_nothing_behind(engine: AsyncEngine, further) -> None:
-    await a_state_before(engine)
+    await put(engine, RELEASES[0])
     before = await everything_in(engine)
     further("""op.execute("UPDATE hai_nothing SET a = 1")""")
     with pytest.raises(Exception, match="hai_nothing"):
@@ -312,7 +282,7 @@ def test_the_migrations_are_one_line_and_their_files_are_named_after_them() -> N
     assert (known()[0], len(scripts.get_heads())) == (FIRST, 1)
 
 
-def test_only_an_older_state_needs_alembic(tmp_path: Path) -> None:
+def test_only_a_state_of_another_revision_needs_alembic(tmp_path: Path) -> None:
     url = sqlite_url(tmp_path / "hai.sqlite")
     opened = (
         "import asyncio, sys\n"
@@ -325,16 +295,13 @@ def test_only_an_older_state_needs_alembic(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", opened, url], capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
-    async def go_back() -> None:
+    async def go_on() -> None:
         engine = connect(parse(url))
-        await set_revision(engine, LAST_BEFORE)
-        async with engine.begin() as connection:
-            # What later revisions add.
-            await connection.execute(text("ALTER TABLE hai_specs DROP COLUMN data"))
+        await set_revision(engine, "9999")
         await engine.dispose()
 
     said = [needs(), needs()]
-    asyncio.run(go_back())
+    asyncio.run(go_on())
     assert [*said, needs()] == ["False", "False", "True"]
 
 

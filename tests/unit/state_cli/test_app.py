@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import json
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from hai_scheduler.app.state_lock import StateLock
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.state_cli.app import run_backup, run_restore
+from hai_scheduler.store.revision import known
 from hai_scheduler.store.store import open_store
 from kit.builders import a_spec, a_task
 from kit.databases import sqlite_url
@@ -178,11 +180,21 @@ def no_database(file: Path) -> None:
     file.write_text("words, many words " * 100)
 
 
-def newer(file: Path) -> None:
+def newer(file: Path, usable_from: str = "9999") -> None:
     connection = sqlite3.connect(file)
     connection.execute("UPDATE hai_revision SET version_num = '9999'")
+    connection.execute("UPDATE hai_settings SET value = ? WHERE name = 'usable_from'", [usable_from])
     connection.commit()
     connection.close()
+
+
+def test_a_copy_of_newer_code_that_this_code_can_use_is_restored(state: Path, tmp_path: Path) -> None:
+    file = tmp_path / "copy"
+    run_backup(words(state, file))
+    newer(file, known()[-1])
+    assert run_restore(words(state, file)) == 0
+    with closing(sqlite3.connect(state / "hai.sqlite")) as restored:
+        assert restored.execute("SELECT version_num FROM hai_revision").fetchall() == [("9999",)]
 
 
 @pytest.mark.parametrize("spoil", [damaged, foreign, no_database, newer, Path.unlink])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Column, Integer, MetaData, String, Table, bindparam, event, select, update
+from sqlalchemy import Column, Integer, MetaData, String, Table, bindparam, delete, event, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hai_scheduler.store.engine import connect, parse
-from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.statements import SUMMED, Statements, how_far
+from hai_scheduler.store.tables import SETTINGS
 from kit.databases import sqlite_url
 
 FRUIT = Table("fruit", MetaData(), Column("name", String, primary_key=True), Column("count", Integer))
@@ -39,7 +41,7 @@ async def table(tmp_path: Path) -> AsyncIterator[Fruit]:
     engine = connect(parse(sqlite_url(tmp_path / "fruit.sqlite")))
     async with engine.connect() as connection:
         await connection.run_sync(FRUIT.metadata.create_all)
-        await Statements(connection, writing=True).put(FRUIT, {"name": "apple", "count": 1})
+        await connection.execute(insert(FRUIT), {"name": "apple", "count": 1})
         trips: list[str] = []
 
         @event.listens_for(engine.sync_engine, "before_cursor_execute")
@@ -52,7 +54,7 @@ async def table(tmp_path: Path) -> AsyncIterator[Fruit]:
 
 async def test_rows_of_a_statement_go_together_before_the_next_query(table: Fruit) -> None:
     for name in ("apple", "pear", "plum"):
-        table.statements.put_later(FRUIT, {"name": name, "count": 5})
+        table.statements.put(FRUIT, {"name": name, "count": 5})
     assert table.trips == []
     assert await table.counts() == {"apple": 5, "pear": 5, "plum": 5}
     assert table.trips == ["INSERT", "SELECT"]
@@ -67,12 +69,12 @@ async def test_a_statement_that_must_change_each_row_comes_first_and_says_which_
         refused.append(rows)
         raise NotThere
 
-    table.statements.put_later(FRUIT, {"name": "pear", "count": 2})
+    table.statements.put(FRUIT, {"name": "pear", "count": 2})
     table.statements.change_later(RECOUNT, [{"_name": "apple", "_count": 7}], refuse=refuse)
     assert await table.counts() == {"apple": 7, "pear": 2}
     assert table.trips == ["UPDATE", "INSERT", "SELECT"]
 
-    table.statements.put_later(FRUIT, {"name": "plum", "count": 3})
+    table.statements.put(FRUIT, {"name": "plum", "count": 3})
     table.statements.change_later(RECOUNT, [{"_name": "apple", "_count": 8}], refuse=refuse)
     table.statements.change_later(RECOUNT, [{"_name": "fig", "_count": 9}], refuse=refuse)
     with pytest.raises(NotThere):
@@ -86,21 +88,31 @@ async def test_without_a_refusal_any_number_of_rows_is_right(table: Fruit) -> No
     assert await table.counts() == {"apple": 1}
 
 
-async def test_every_write_counts_and_no_query(table: Fruit) -> None:
-    before = table.statements.writes
+async def test_what_a_summary_shows_counts_when_it_is_written(table: Fruit) -> None:
     await table.counts()
-    assert table.statements.writes == before
-    table.statements.put_later(FRUIT, {"name": "pear", "count": 2})
+    table.statements.put(FRUIT, {"name": "pear", "count": 2})
     await table.statements.change(RECOUNT, {"_name": "pear", "_count": 3})
-    assert table.statements.writes == before + 2
+    assert table.statements.writes == 0
+    await table.statements.change(text("DELETE FROM fruit"))
+    assert table.statements.writes == 1
+    for written, shown in enumerate(sorted(SUMMED, key=str), 2):
+        table.statements.change_later(delete(shown), [{}])
+        assert table.statements.writes == written
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+def test_all_tables_of_a_summary_are_known(dialect: str) -> None:
+    shown = set(re.findall(r"(?:FROM|JOIN) (hai_\w+)", str(how_far(dialect))))
+    # Its two rows of settings are written with a table that counts, or known to who writes them.
+    assert shown - {SETTINGS.name, "hai_tasks_id_seq"} == {table.name for table in SUMMED}
 
 
 async def test_a_view_refuses_writes_and_the_end_refuses_all(table: Fruit) -> None:
     view = Statements(table.connection, writing=False)
     with pytest.raises(RuntimeError, match="read view"):
-        view.put_later(FRUIT, {"name": "pear", "count": 2})
+        view.put(FRUIT, {"name": "pear", "count": 2})
     with pytest.raises(RuntimeError, match="read view"):
-        await view.put(FRUIT, {"name": "pear", "count": 2})
+        await view.change(delete(FRUIT))
     await view.ask(select(FRUIT))
     view.end()
     with pytest.raises(RuntimeError, match="is over"):

@@ -25,7 +25,7 @@ class StoredContainers(StoredPart):
     async def put(self, containers: Collection[DevelopmentContainer]) -> None:
         """Write these containers as a whole."""
         for container in containers:
-            self._sql.put_later(CONTAINERS, CONTAINER.values(container))
+            self._sql.put(CONTAINERS, CONTAINER.values(container))
 
     async def remove(self, ids: Collection[str]) -> None:
         """Remove those containers; no error for one that is not there."""

@@ -30,7 +30,7 @@ class StoredRates(StoredPart):
 
     async def put(self, rate: Rate) -> None:
         """Write the whole rate."""
-        await self._sql.put(RATES, RATE.values(rate, **_key(rate)))
+        self._sql.put(RATES, RATE.values(rate, **_key(rate)))
 
     async def delete(self, rate: Rate) -> bool:
         """Remove the rate with the key of this one; True if there was one."""
@@ -47,7 +47,7 @@ class StoredBudgets(StoredPart):
 
     async def put(self, budget: GroupBudget) -> None:
         """Write the whole budget of that group."""
-        await self._sql.put(BUDGETS, BUDGET.values(budget))
+        self._sql.put(BUDGETS, BUDGET.values(budget))
 
     async def delete(self, group: str) -> bool:
         """Remove the budget of the group; True if there was one."""
@@ -74,7 +74,7 @@ class StoredCapacity(StoredPart):
         row = and_(CAPACITY.c.hour == to_instant(part.hour), CAPACITY.c.node_group == part.node_group)
         found = (await self._sql.ask(select(CAPACITY).where(row))).first()
         whole = part.plus(None if found is None else NODE_TIME.of(found))
-        await self._sql.put(CAPACITY, NODE_TIME.values(whole))
+        self._sql.put(CAPACITY, NODE_TIME.values(whole))
 
     async def between(self, since: datetime, until: datetime) -> Sequence[NodeTime]:
         """The hours that begin at `since` or later and before `until`, sorted by hour and group."""

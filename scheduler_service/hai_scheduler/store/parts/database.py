@@ -43,7 +43,7 @@ class StoredLease(StoredPart):
             return None
         token = (held.token if held is not None else 0) + (not mine)
         row = {"id": _LEASE_ID, "holder": holder, "token": token, "expires_at": to_instant(now + length)}
-        await self._sql.put(LEASE, row)
+        self._sql.put(LEASE, row)
         return Lease(holder=holder, token=token, expires_at=now + length)
 
     async def check(self, token: int) -> None:
@@ -73,7 +73,7 @@ class StoredSettings(StoredPart):
         if value is None:
             await self._sql.change(delete(SETTINGS).where(SETTINGS.c.name == name))
         else:
-            await self._sql.put(SETTINGS, {"name": name, "value": value})
+            self._sql.put(SETTINGS, {"name": name, "value": value})
 
     async def _read(self) -> Mapping[str, str]:
         return {

@@ -37,7 +37,7 @@ class StoredNodes(StoredPart):
         if mark is NodeMark.NONE:
             await self._sql.change(delete(NODE_MARKS).where(NODE_MARKS.c.node == node))
         else:
-            await self._sql.put(NODE_MARKS, {"node": node, "mark": mark.value})
+            self._sql.put(NODE_MARKS, {"node": node, "mark": mark.value})
 
     async def conditions(self) -> Mapping[str, NodeCondition]:
         """How each node is and since when, by node name."""
@@ -47,7 +47,7 @@ class StoredNodes(StoredPart):
         """Write the conditions of nodes, over earlier ones."""
         await self._tables.changes("conditions")
         for condition in conditions:
-            self._sql.put_later(NODE_CONDITIONS, CONDITION.values(condition))
+            self._sql.put(NODE_CONDITIONS, CONDITION.values(condition))
 
     async def forget_conditions(self, nodes: Collection[str]) -> None:
         """Delete the conditions of nodes that are not there any more."""

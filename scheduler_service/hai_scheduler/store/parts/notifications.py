@@ -51,7 +51,7 @@ class StoredNotifications(StoredPart):
     async def put_rules(self, rules: NotificationRules) -> None:
         """Write the whole rules of their user."""
         await self._tables.changes("notification_rules")
-        await self._sql.put(NOTIFICATION_RULES, _rules_values(rules))
+        self._sql.put(NOTIFICATION_RULES, _rules_values(rules))
 
     async def add_all(self, notifications: Iterable[Notification]) -> None:
         """Write notifications that are not routed yet; each is given an id."""

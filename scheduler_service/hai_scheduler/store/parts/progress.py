@@ -33,4 +33,4 @@ class StoredProgress(StoredPart):
 
     async def put(self, task_id: TaskId, progress: StepProgress) -> None:
         """Write the progress of a task that is in the store, over what was there."""
-        await self._sql.put(PROGRESS, REPORTED.values(progress, task_id=task_id))
+        self._sql.put(PROGRESS, REPORTED.values(progress, task_id=task_id))

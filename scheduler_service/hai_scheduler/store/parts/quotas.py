@@ -25,7 +25,7 @@ class StoredQuotas(StoredPart):
     async def put(self, quota: Quota) -> None:
         """Write the row of (subject, group, priority)."""
         await self._tables.changes("quotas")
-        await self._sql.put(QUOTAS, QUOTA.values(quota))
+        self._sql.put(QUOTAS, QUOTA.values(quota))
 
     async def delete(self, quota: Quota) -> bool:
         """Remove the row of (subject, group, priority); True if there was one."""
@@ -52,7 +52,7 @@ class StoredUses(StoredPart):
     async def put(self, use: Usage) -> None:
         """Write the use of (user, group)."""
         await self._tables.changes("uses")
-        self._sql.put_later(USES, USE.values(use))
+        self._sql.put(USES, USE.values(use))
 
     async def delete(self, use: Usage) -> None:
         """Remove the use of (user, group), if there is any."""

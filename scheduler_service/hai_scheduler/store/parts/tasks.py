@@ -141,7 +141,7 @@ class StoredTasks(StoredPart):
         self._sql.change_later(_ADD_TAGS, chain.from_iterable(tags))
         for task in added:
             if task.run is not None:
-                self._sql.put_later(RUNS, RUN.values(task.run, task_id=task.id))
+                self._sql.put(RUNS, RUN.values(task.run, task_id=task.id))
         return added
 
     async def keyed(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], Task]:
@@ -199,7 +199,7 @@ class StoredTasks(StoredPart):
         row = {**task_values(saved), "version": saved.version, "saved_at": _now()}
         self._sql.change_later(_SAVE, [row | {"_id": task.id, "_version": task.version}], refuse=self._refuse)
         if saved.run is not None:
-            self._sql.put_later(RUNS, RUN.values(saved.run, task_id=saved.id))
+            self._sql.put(RUNS, RUN.values(saved.run, task_id=saved.id))
         return saved
 
     async def _refuse(self, saves: Sequence[Mapping[str, Any]]) -> None:
@@ -292,4 +292,4 @@ class StoredTasks(StoredPart):
         if (await self._sql.change(delete(TASKS).where(TASKS.c.id == task_id, TASKS.c.ended == true()))).rowcount == 0:
             await self.get(task_id)
             raise WriteConflict(f"task {task_id} has not ended")
-        await self._sql.put(SETTINGS, {"name": FORGOTTEN, "value": secrets.token_hex(8)})
+        self._sql.put(SETTINGS, {"name": FORGOTTEN, "value": secrets.token_hex(8)})

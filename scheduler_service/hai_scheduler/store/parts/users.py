@@ -28,7 +28,7 @@ class StoredUsers(StoredPart):
     async def put(self, user: UserRecord) -> None:
         """Write what the Hub says of a user."""
         await self._tables.changes("users")
-        await self._sql.put(USERS, USER.values(user))
+        self._sql.put(USERS, USER.values(user))
 
     async def _read(self) -> Sequence[UserRecord]:
         rows = await self._sql.ask(_USERS)
@@ -45,7 +45,7 @@ class StoredUsers(StoredPart):
             seen = update(VISITS).where(VISITS.c.name == visit.name).values(seen_at=values["seen_at"])
             if (await self._sql.change(seen)).rowcount:
                 return
-        await self._sql.put(VISITS, values)
+        self._sql.put(VISITS, values)
 
     async def archived(self) -> Mapping[str, ArchivedUser]:
         """The archived users, by name."""
@@ -54,7 +54,7 @@ class StoredUsers(StoredPart):
     async def archive(self, user: ArchivedUser) -> None:
         """Write that a user is archived."""
         await self._tables.changes("archived")
-        await self._sql.put(ARCHIVED_USERS, ARCHIVED_USER.values(user))
+        self._sql.put(ARCHIVED_USERS, ARCHIVED_USER.values(user))
 
     async def restore(self, name: str) -> bool:
         """Remove that; True if the user was archived."""

@@ -32,7 +32,7 @@ class StoredMountRules(StoredPart):
     async def put(self, rule: MountRule) -> None:
         """Write the whole mount rule of that name."""
         await self._tables.changes("mount_rules")
-        await self._sql.put(MOUNT_RULES, MOUNT_RULE.values(rule))
+        self._sql.put(MOUNT_RULES, MOUNT_RULE.values(rule))
 
     async def delete(self, name: str) -> bool:
         """Remove the mount rule; True if there was one."""
@@ -56,7 +56,7 @@ class StoredEnvironments(StoredPart):
     async def put(self, environment: Environment) -> None:
         """Write the whole environment of that name."""
         await self._tables.changes("environments")
-        await self._sql.put(ENVIRONMENTS, ENVIRONMENT.values(environment))
+        self._sql.put(ENVIRONMENTS, ENVIRONMENT.values(environment))
 
     async def delete(self, name: str) -> bool:
         """Remove the environment; True if there was one."""
@@ -74,4 +74,4 @@ class StoredFoundMachines(StoredPart):
 
     async def put(self, found: FoundMachine) -> None:
         """Write what was found in an image, over what was there."""
-        await self._sql.put(FOUND_MACHINES, FOUND.values(found))
+        self._sql.put(FOUND_MACHINES, FOUND.values(found))

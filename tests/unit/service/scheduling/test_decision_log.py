@@ -69,22 +69,22 @@ class Log:
     async def tick(self, seconds: float, verdicts: dict[int, Verdict], *, dies: bool = False) -> list[int]:
         """Write the lines of a tick; returns the ids of the tasks that got a line."""
         tasks: list[Task] = [a_task(number) for number in verdicts]
-
         lazy = Verdicts([Answers(verdicts, self.looked_up)])
-        before = len(await self.lines())
+        before = 0
         try:
             async with self.store.write() as tx:
+                before = await tx.events.last_seq()
                 await self.log.write(tx, at(seconds), tasks, lazy)
                 if dies:
                     raise RuntimeError
             self.log.settle()
         except RuntimeError:
             pass
-        return sorted(int(event.task_id or 0) for event in (await self.lines())[before:])
+        return sorted(int(event.task_id or 0) for event in await self.lines(before))
 
-    async def lines(self) -> list[HistoryEvent]:
+    async def lines(self, after: int = 0) -> list[HistoryEvent]:
         async with self.store.read() as tx:
-            return list(await tx.events.page(after=0, limit=100_000))
+            return list(await tx.events.page(after=after, limit=100_000))
 
 
 async def test_a_task_gets_a_line_when_what_it_waits_for_changes_and_none_while_it_does_not() -> None:

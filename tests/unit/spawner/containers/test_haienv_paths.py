@@ -52,11 +52,16 @@ def test_a_root_that_cannot_be_is_refused(root: str) -> None:
         spawner(haienv_root=root)
 
 
-def test_a_users_own_folder_is_the_accounts_and_what_is_there_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_a_users_own_folder_is_the_accounts_and_what_is_there_stays(tmp_path: Path, mask: int) -> None:
     account: Any = SimpleNamespace(uid=os.getuid(), gid=os.getgid())
     root = tmp_path / "envs"
-    make_own_folder(str(root), "ann", account)
-    assert ((root / "users/ann").stat().st_mode & 0o777, (root / "users").stat().st_mode & 0o022) == (0o755, 0)
+    before = os.umask(mask)
+    try:
+        make_own_folder(str(root), "ann", account)
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in (root, root / "users", root / "users/ann")} == {0o755}
     (root / "users/ann/vision").mkdir()
     (root / "users/bob").symlink_to(tmp_path)
     for user in ("ann", "bob", "../x"):

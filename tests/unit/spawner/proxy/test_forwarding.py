@@ -6,12 +6,14 @@ import asyncio
 import gzip
 import hashlib
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import web
 
+from hai_spawner.proxy.embedded import EmbeddedProxy
 from kit.ports import free_port
 from unit.spawner.proxy.proxy_kit import World
 
@@ -61,6 +63,41 @@ async def test_method_path_query_headers_and_body_arrive_as_sent(world: World) -
         '"body": "body"',
     ):
         assert part in answer
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Forwarded-Proto"])
+@pytest.mark.parametrize(
+    ("believed", "sent", "told"),
+    [
+        ((), ("one",), "one,{own}"),
+        (("127.0.0.1",), ("one",), "one"),
+        (("127.0.0.1",), ("forged, one",), "forged, one"),
+        (("127.0.0.1",), ("forged", "one"), "forged,one"),
+        (("127.0.0.1",), (), "{own}"),
+        (("127.0.0.2", "one"), ("one",), "one,{own}"),
+    ],
+)
+async def test_only_a_proxy_that_is_believed_has_the_last_word(
+    world: World, header: str, believed: tuple[str, ...], sent: tuple[str, ...], told: str
+) -> None:
+    async def echo(request: web.Request) -> web.Response:
+        return web.Response(text=" and ".join(request.headers.getall(header)))
+
+    await world.server(echo=echo)
+    assert world.proxy._forwarder is not None
+    world.proxy._forwarder._believed = frozenset(believed)
+    async with world.client.get(f"{world.url}/echo", headers=[(header, value) for value in sent]) as answer:
+        own = {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "http"}[header]
+        assert await answer.text() == told.format(own=own)
+
+
+async def test_who_is_believed_is_the_hubs_setting(world: World) -> None:
+    app = SimpleNamespace(trusted_downstream_ips=["192.0.2.1"])
+    proxy = EmbeddedProxy(public_url=f"http://127.0.0.1:{free_port()}", hub=None, host_routing=False, app=app)
+    await proxy.start()
+    assert proxy._forwarder is not None
+    assert proxy._forwarder._believed == {"192.0.2.1"}
+    await proxy.stop()
 
 
 async def test_the_first_event_arrives_before_the_second_is_sent(world: World) -> None:
