@@ -65,7 +65,7 @@ test-fast: $(VENV)/.dev  ## unit and contract tests: no platform is started
 	$(PYTEST) -n 2 tests/unit tests/contract
 
 e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
-	$(PYTEST) -n $(or $(AT_ONCE),2) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "e2e or browser" tests/e2e tests/packaging
+	$(PYTEST) -n $(or $(AT_ONCE),2) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "e2e or browser" tests/e2e
 
 chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, and judge what their ranks wrote down; ARGS="--minutes 60 --on postgres --seed 42"
 	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)

@@ -32,7 +32,6 @@ from kit.waiting import PATIENCE, wait_for
 
 from .conftest import ROOT, build
 
-pytestmark = pytest.mark.e2e
 #: Each worker of pytest-xdist has an account of its own.
 NAME = f"hai-test-s{os.environ.get('PYTEST_XDIST_WORKER', '')}"
 PYTHON = os.path.realpath(sys.executable)
