@@ -1,9 +1,9 @@
-"""Builds the client as one file, for images without it: `python -m hai_client.archive hai.pyz`.
+"""Builds the client as one file, for images and laptops without it: `python -m hai_client.archive hai.pyz`.
 
-The file starts ranks (`python3 hai.pyz rank --pod FOLDER`, `python3 hai.pyz rank FOLDER`) and, on PYTHONPATH, makes
-`hai_client` importable for the code of a task. The whole package is in the file: it hides the package of an image, so a
-module that is missing in the file could not be imported. So is `hai_slurm` where it is installed: its commands run in
-tasks. The same packages make the same bytes.
+The file starts ranks (`python3 hai.pyz rank --pod FOLDER`, `python3 hai.pyz rank FOLDER`). With other words it is the
+command `hai` (`python3 hai.pyz list`). On PYTHONPATH, it makes `hai_client` importable for the code of a task. The
+whole package is in the file: it hides the package of an image, so a module that is missing in the file could not be
+imported. So is `hai_slurm` where it is installed: its commands run in tasks. The same packages make the same bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hai_client.whole_files import drafted
 EPOCH = (1980, 1, 1, 0, 0, 0)
 #: Must run on every Python 3, so that it can print what is missing.
 MAIN = '''\
-"""Entry point: `python3 hai.pyz rank [--pod] FOLDER`."""
+"""Entry point: `python3 hai.pyz rank [--pod] FOLDER` starts a rank; all else is the command `hai`."""
 import sys
 
 if sys.version_info < (3, 8):
@@ -31,7 +31,9 @@ try:
 except ImportError:
     sys.exit("hai: the image's python3 was built without zlib, which it needs to read its programs")
 if sys.argv[1:2] != ["rank"]:
-    sys.exit("usage: python3 hai.pyz rank [--pod] FOLDER")
+    from hai_client.cli import main
+
+    sys.exit(main())
 
 from hai_client.rank.__main__ import start
 
@@ -79,7 +81,8 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes, compression: int = zi
 def main(arguments: list[str] | None = None) -> int:
     """Write the archive; return 0, or print the reason and return 1."""
     parser = argparse.ArgumentParser(
-        prog="python -m hai_client.archive", description="Write the client as a zip application, for images without it."
+        prog="python -m hai_client.archive",
+        description="Write the client as one file, for images and laptops without it.",
     )
     parser.add_argument("target", type=Path, help="the file to write, for example hai.pyz")
     chosen = parser.parse_args(arguments)

@@ -26,7 +26,7 @@ def command() -> list[str]:
     """Return the words that start `hai`. Raises Problem if it is not installed here."""
     if importlib.util.find_spec("hai_client") is not None:
         # -P: no module is imported from the folder of the server.
-        return [sys.executable, "-P", "-m", "hai_client.cli"]
+        return [sys.executable, "-P", "-m", "hai_client"]
     found = shutil.which("hai")
     if found is None:
         raise unavailable(

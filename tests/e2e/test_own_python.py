@@ -105,7 +105,7 @@ def test_the_command_of_another_python_submits_lists_and_shows_logs(
     env = {**platform.env, "PYTHONPATH": str(ROOT / "client"), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def there(*words: str) -> str:
-        command = [python, "-W", "error", "-m", "hai_client.cli", *words]
+        command = [python, "-W", "error", "-m", "hai_client", *words]
         done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

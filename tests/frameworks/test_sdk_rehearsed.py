@@ -64,7 +64,7 @@ def rehearse(tmp_path: Path, environ: dict[str, str]) -> Callable[..., Rehearsed
     def run(*command: str, when: str, then: str = "10m", profile: str = "cooperative") -> Rehearsed:
         options = ["--json", "--when", when, "--grace", "60", "--then", then, "--profile", profile]
         done = subprocess.run(
-            [sys.executable, "-m", "hai_client.cli", "rehearse", *options, "--", *command],
+            [sys.executable, "-m", "hai_client", "rehearse", *options, "--", *command],
             cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=900, check=False,
         )  # fmt: skip
         assert done.stdout, done.stderr

@@ -60,6 +60,27 @@ def test_the_client_holds_its_package_whole_and_nothing_else(client_wheel: Path,
     assert not [name for name in names if name.startswith("hai_client")]
 
 
+def test_one_word_brings_what_make_install_brings_for_one_machine() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    (up,) = extras["up"]
+    found = re.search(r"^RUNTIME_EXTRAS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert found is not None
+    for_clusters = {"kubernetes", "kubespawner", "postgres", "redis"}
+    # The panel is built from its folder there.
+    assert {*asked_extras(up), *for_clusters} == {*found[1].split(), "lab"}
+
+
+def test_each_part_of_the_platform_asks_for_the_others_of_its_own_version(metadata: Message) -> None:
+    asked = [line for line in metadata.get_all("Requires-Dist", []) if line.startswith("hai-")]
+    others = [line.partition(";")[0].strip() for line in asked if not line.startswith("hai-platform")]
+    assert {re.split(r"[\[=]", line)[0] for line in others} == {"hai-client", "hai-env", "hai-lab", "hai-slurm"}
+    assert [line for line in others if not line.endswith(f"=={metadata['Version']}")] == []
+
+
+def asked_extras(requirement: str) -> list[str]:
+    return requirement.partition("[")[2].partition("]")[0].split(",")
+
+
 def test_every_extra_of_the_project_is_there(metadata: Message) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert set(metadata.get_all("Provides-Extra", [])) == set(project["optional-dependencies"])

@@ -391,7 +391,7 @@ class _Up:
             *welcome.activation(),
             *self._exports(),
             *welcome.haienv_export(settings.haienv_root),
-            f"  {_EXAMPLE.format(nodes=example)}",
+            f"  {_EXAMPLE.format(nodes=example, training=welcome.training())}",
             "  hai list",
             "  hai logs -f digits",
             "",
@@ -426,6 +426,4 @@ class _Up:
 
 
 #: The first command to try.
-_EXAMPLE: Final = (
-    "hai submit --nodes {nodes} --priority NORMAL --name digits -- python examples/train_digits.py --epochs 200"
-)
+_EXAMPLE: Final = "hai submit --nodes {nodes} --priority NORMAL --name digits -- python {training} --epochs 200"

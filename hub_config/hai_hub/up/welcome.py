@@ -10,12 +10,15 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from hai_hub.config.settings import HubSettings, bracketed
 from hai_hub.up.certificate import Certificate
 
+#: The training to try first: one of the examples.
+TRAINING: Final = "train_digits.py"
 _HTTPS: Final = 443
 _COUNT: Final = "from hai_client.metrics import nvml; print(nvml.count())"
 
@@ -79,9 +82,23 @@ def haienv_export(root: Path | None) -> list[str]:
 def activation() -> list[str]:
     """Return the line that activates the virtual environment in a new terminal; empty if `hai` is found without it."""
     activate = Path(sys.prefix) / "bin" / "activate"
-    if not activate.exists() or ((found := shutil.which("hai")) and Path(found).parent.samefile(activate.parent)):
+    found = shutil.which("hai")
+    # pipx and uv put a link on PATH.
+    if not activate.exists() or (found and Path(found).resolve().parent.samefile(activate.parent)):
         return []
+    return [f"  source {shlex.quote(_shown(activate))}"]
+
+
+def training() -> str:
+    """Return the path of the training to try first: that of a checkout in this folder, else the one of `hai-lab`."""
+    here, lab = Path("examples") / TRAINING, find_spec("hai_lab")
+    if here.exists() or lab is None or lab.origin is None:
+        return str(here)
+    return shlex.quote(_shown(Path(lab.origin).with_name("example_files") / TRAINING))
+
+
+def _shown(path: Path) -> str:
+    """Return a path as somebody types it who is in this folder."""
     here = Path.cwd()
     # A service starts in the root folder, where nobody types.
-    shown = activate.relative_to(here) if activate.is_relative_to(here) and here != Path("/") else activate
-    return [f"  source {shown}"]
+    return str(path.relative_to(here) if path.is_relative_to(here) and here != Path("/") else path)

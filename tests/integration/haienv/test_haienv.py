@@ -107,24 +107,30 @@ def test_what_a_python_imports_whenever_it_starts_is_not_the_scripts_doing(world
     assert "numbers_of_mine of another Python is imported already" in done.stderr
 
 
-def test_a_shell_is_in_the_environment_after_sourcing(world: World) -> None:
+@pytest.mark.parametrize("linked", [False, True], ids=["script", "link of pipx or uv"])
+def test_a_shell_is_in_the_environment_after_sourcing(world: World, linked: bool) -> None:
     world.create("vision", "alpha==2.0")
-    programs = Path(sys.executable).parent
-    env = world.env | {"PATH": f"{ROOT / 'haienv' / 'scripts'}:{programs}:{os.environ['PATH']}"}
     # The script looks for its Python beside itself.
-    place = world.place / "bin"
+    place = world.place / "my bin"
     place.mkdir()
     (place / "haienv").write_text((ROOT / "haienv" / "scripts" / "haienv").read_text())
-    (place / "python").symlink_to(programs / "python")
-    env["PATH"] = f"{place}:{os.environ['PATH']}"
+    (place / "haienv").chmod(0o755)
+    (place / "python").symlink_to(sys.executable)
+    on_path = place
+    if linked:
+        on_path = world.place / "linked"
+        on_path.mkdir()
+        (on_path / "haienv").symlink_to("../my bin/haienv")
+    env = world.env | {"PATH": f"{on_path}:/usr/bin:/bin"}
     lines = """
+        haienv list --json | grep -o users/ann/vision
         source haienv vision && python -c "import alpha; print(alpha.VERSION)"
         echo $HAIENV
         source haienv none
         echo $?
     """
     done = subprocess.run(["bash", "-c", lines], env=env, capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines() == ["2.0", "users/ann/vision@1", "1"], done.stderr
+    assert done.stdout.splitlines() == ["users/ann/vision", "2.0", "users/ann/vision@1", "1"], done.stderr
 
 
 def test_a_script_of_the_originals_documentation_runs_as_it_is(world: World) -> None:

@@ -82,7 +82,7 @@ class Up:
 
     def add(self, name: str) -> str:
         """Add a user; returns their password."""
-        command = [sys.executable, "-m", "hai_client.cli", "admin", "user", "add", name]
+        command = [sys.executable, "-m", "hai_client", "admin", "user", "add", name]
         made = subprocess.run(command, env=self.environ, capture_output=True, text=True, timeout=120, check=True)
         return made.stdout.strip()
 

@@ -21,7 +21,7 @@ def hai(up: Up, *words: str, stdin: str = "", home: Path | None = None) -> subpr
     """Run the `hai` command, as the admin or with the settings in `home` of another user."""
     environ = up.environ | ({} if home is None else {"XDG_CONFIG_HOME": str(home)})
     return subprocess.run(
-        [sys.executable, "-m", "hai_client.cli", *words],
+        [sys.executable, "-m", "hai_client", *words],
         env=environ, input=stdin, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
 

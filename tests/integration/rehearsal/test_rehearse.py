@@ -76,7 +76,7 @@ def rehearse(tmp_path: Path, hai_env: dict[str, str]) -> Callable[..., Rehearsed
             "train.py",
         ]
         done = subprocess.run(
-            [sys.executable, "-m", "hai_client.cli", *words],
+            [sys.executable, "-m", "hai_client", *words],
             cwd=tmp_path, env={**hai_env, **more}, capture_output=True, text=True, timeout=240, check=False,
         )  # fmt: skip
         assert done.stdout, done.stderr
@@ -245,7 +245,7 @@ def test_a_rehearsal_inside_of_a_task_is_a_task_of_its_own(rehearse, monkeypatch
 
 
 def test_no_such_command_is_said_in_one_line(tmp_path: Path, hai_env) -> None:
-    words = [sys.executable, "-m", "hai_client.cli", "rehearse", "--", "./nope"]
+    words = [sys.executable, "-m", "hai_client", "rehearse", "--", "./nope"]
     done = subprocess.run(words, cwd=tmp_path, env=hai_env, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "./nope: command not found" in done.stdout + done.stderr
@@ -257,7 +257,7 @@ def test_nothing_outlives_a_rehearsal_that_is_ended(tmp_path: Path, hai_env, num
     place = tmp_path / "tmp"
     place.mkdir()
     hai_env = {**hai_env, "TMPDIR": str(place)}
-    words = [sys.executable, "-m", "hai_client.cli", "rehearse", "--after", "1h", "--", sys.executable, "train.py"]
+    words = [sys.executable, "-m", "hai_client", "rehearse", "--after", "1h", "--", sys.executable, "train.py"]
     process = subprocess.Popen(words, cwd=tmp_path, env=hai_env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout is not None
     with process.stdout:

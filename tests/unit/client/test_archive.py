@@ -59,10 +59,13 @@ def test_on_the_path_of_modules_it_is_the_client(archive: Path) -> None:
     assert run("-S", "-c", code).stdout == f"{archive}/hai_client/job.py\n"
 
 
-@pytest.mark.parametrize("words", [[], ["submit"], ["--help"]], ids=["nothing", "a verb", "help"])
-def test_it_says_how_it_is_used(archive: Path, words: list[str]) -> None:
-    done = run(str(archive), *words)
-    assert (done.returncode, done.stderr) == (1, "usage: python3 hai.pyz rank [--pod] FOLDER\n")
+@pytest.mark.parametrize("words", [[], ["submit"], ["--help"], ["list"]], ids=["nothing", "a verb", "help", "no login"])
+def test_with_any_other_words_it_is_the_command(archive: Path, words: list[str], tmp_path: Path) -> None:
+    done, same = (
+        run(*start, *words, XDG_CONFIG_HOME=str(tmp_path)) for start in ([str(archive)], ["-m", "hai_client"])
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (same.returncode, same.stdout, same.stderr)
+    assert "hai" in done.stdout + done.stderr
 
 
 def test_it_starts_a_rank(archive: Path, tmp_path: Path) -> None:

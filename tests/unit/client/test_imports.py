@@ -25,7 +25,7 @@ print(foreign, threading.active_count())
 EVERY_MODULE = """
 import hai_client.cli.app
 for found in pkgutil.walk_packages(hai_client.cli.__path__, 'hai_client.cli.'):
-    if found.name != 'hai_client.cli.__main__':
+    if found.name != 'hai_client.__main__':
         importlib.import_module(found.name)
 for name in ('api', 'hub', 'settings', 'wire.schema', 'codec', 'http', 'sse', 'durations', 'names', 'errors'):
     importlib.import_module('hai_client.' + name)

@@ -176,7 +176,7 @@ def test_a_reader_that_leaves_is_no_error(platform: Any, fake: Any, clean_enviro
         "HAI_URL": platform.url, "HAI_TOKEN": fake.TOKEN, "HOME": str(clean_environment),
         "PYTHONPATH": os.pathsep.join(sys.path),
     }  # fmt: skip
-    line = [sys.executable, "-m", "hai_client.cli", "logs", "digits"]
+    line = [sys.executable, "-m", "hai_client", "logs", "digits"]
     with subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -302,7 +302,7 @@ def test_ctrl_c_while_following_ends_quietly_with_130(fake: Any, clean_environme
         "HAI_URL": f"http://127.0.0.1:{server.server_address[1]}", "HAI_TOKEN": "x", "HOME": str(clean_environment),
         "PYTHONPATH": os.pathsep.join(sys.path),
     }  # fmt: skip
-    line = [sys.executable, "-m", "hai_client.cli", "logs", "-f", "digits"]
+    line = [sys.executable, "-m", "hai_client", "logs", "-f", "digits"]
     try:
         with subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             assert opened.wait(30)

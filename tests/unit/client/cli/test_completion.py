@@ -16,7 +16,7 @@ Hai = Callable[..., Any]
 
 DRIVER = """
 set -u
-hai() { {python} -m hai_client.cli "$@"; }
+hai() { {python} -m hai_client "$@"; }
 source <(hai completion bash)
 COMP_WORDS=({words})
 COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
 
 from hai_hub.up import welcome
-from hai_hub.up.welcome import activation, haienv_export, nodes_of, real_gpus
+from hai_hub.up.welcome import activation, haienv_export, nodes_of, real_gpus, training
 
 
 def test_an_environment_that_is_not_active_is_to_be_activated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -23,6 +24,32 @@ def test_an_environment_that_is_not_active_is_to_be_activated(monkeypatch: pytes
     assert activation() == [f"  source {tmp_path}/.venv/bin/activate"], "the folder of services"
     monkeypatch.setenv("PATH", str(tmp_path / ".venv/bin"))
     assert activation() == [], "it is active already"
+
+
+def test_a_link_on_path_is_found_without_activating(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tool, linked = tmp_path / "my tools/hai-client", tmp_path / "linked"
+    (tool / "bin").mkdir(parents=True)
+    linked.mkdir()
+    (tool / "bin/activate").touch()
+    (tool / "bin/hai").touch(mode=0o755)
+    monkeypatch.setattr(sys, "prefix", str(tool))
+    monkeypatch.setenv("PATH", str(linked))
+    assert activation() == [f"  source '{tool}/bin/activate'"], "a path with a space is one word"
+    (linked / "hai").symlink_to(tool / "bin/hai")
+    assert activation() == []
+
+
+def test_the_training_to_try_is_one_that_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    package = tmp_path / "my site/hai_lab"
+    (package / "example_files").mkdir(parents=True)
+    spec = ModuleSpec("hai_lab", None, origin=str(package / "__init__.py"))
+    monkeypatch.setattr(welcome, "find_spec", {"hai_lab": spec}.get)
+    assert training() == "'my site/hai_lab/example_files/train_digits.py'"
+    monkeypatch.chdir("/")
+    assert training() == f"'{package}/example_files/train_digits.py'"
+    monkeypatch.chdir(Path(__file__).parents[4])
+    assert training() == "examples/train_digits.py"
 
 
 def test_outside_an_environment_there_is_nothing_to_activate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_original_options_and_numbers_are_understood(hai: Hai, platform: Any, cl
 
 def here(*words: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PYTHONPATH": os.pathsep.join(sys.path), **more}
-    line = [sys.executable, "-m", "hai_client.cli", *words]
+    line = [sys.executable, "-m", "hai_client", *words]
     return subprocess.run(line, cwd=cwd, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 

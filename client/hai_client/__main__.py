@@ -1,4 +1,4 @@
-"""`python -m hai_client.cli` is `hai`."""
+"""`python -m hai_client` is `hai`."""
 
 from __future__ import annotations
 
