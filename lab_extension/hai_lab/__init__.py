@@ -44,6 +44,7 @@ def _load_jupyter_server_extension(serverapp: Any) -> None:
         serverapp: The `jupyter_server.serverapp.ServerApp`.
     """
     web_app = serverapp.web_app
+    web_app.settings["hai_lab_version"] = __version__
     web_app.settings["hai_lab_platform"] = PlatformClient.from_environment()
     web_app.settings["hai_lab_lifetime"] = Lifetime.from_environment()
     web_app.settings["hai_lab_spot"] = Spot.from_environment()

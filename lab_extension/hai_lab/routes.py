@@ -33,6 +33,10 @@ RESPONSE_HEADERS = (
     "Retry-After",
     "Vary",
 )
+#: What the platform says of its version, and what this server says of its own beside it.
+VERSION_HEADER = "HAI-Version"
+LAB_VERSION_HEADER = "HAI-Lab-Version"
+_VERSION = re.compile(r"[0-9A-Za-z.+-]{1,64}")
 #: Content types of answers that are passed on piece by piece.
 STREAMED = ("text/event-stream", "application/gzip")
 #: The platform's own limit, checked here so that a larger request is not sent.
@@ -122,6 +126,11 @@ class ForwardHandler(HaiHandler):
         for name in RESPONSE_HEADERS:
             if name in response.headers:
                 self.set_header(name, response.headers[name])
+        version = response.headers.get(VERSION_HEADER, "")
+        # Other bytes could not be passed on as a header.
+        if _VERSION.fullmatch(version):
+            self.set_header(VERSION_HEADER, version)
+            self.set_header(LAB_VERSION_HEADER, self.settings["hai_lab_version"])
         if response.status_code == 204:
             self.finish(set_content_type=kind)
             return

@@ -48,6 +48,9 @@ export const VERDICT_KINDS = [
   'NEXT'
 ] as const;
 
+/** The version that this was written for. */
+export const VERSION = '0.1.0';
+
 /** The most characters of a name. */
 export const NAME_LENGTH = 63;
 

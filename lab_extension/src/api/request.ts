@@ -182,6 +182,7 @@ async function send(transport: ITransport, path: string, request: IRequest): Pro
   } catch (error) {
     throw lost(transport, error);
   }
+  transport.heard?.(response.headers);
   if (!response.ok) {
     throw await problemOf(response);
   }

@@ -8,4 +8,6 @@ export interface ITransport {
   url(path: string): string;
   /** Send a request with what the other side needs to know the user. Rejects when nobody answers. */
   fetch(url: string, init: RequestInit): Promise<Response>;
+  /** Called with the headers of each answer. */
+  heard?: (headers: Headers) => void;
 }

@@ -34,6 +34,7 @@ import { comparedQuery } from '../components/studio/compared';
 import { PAGES } from '../components/studio/pages';
 import { Feed } from '../models/feed';
 import { NotificationsModel } from '../models/notifications';
+import { Skew } from '../models/skew';
 import { TasksModel } from '../models/tasks';
 import { OverviewWidget } from './overview';
 import type { TaskWidget } from './task';
@@ -79,6 +80,11 @@ function activate(
 ): void {
   takeTranslator(translator);
   const transport = new LabTransport(app.serviceManager.serverSettings);
+  const skew = new Skew(sentence => {
+    // What is said before Lab shows notifications is only counted, and never shown.
+    void app.restored.then(() => Notification.warning(sentence, { autoClose: false }));
+  });
+  transport.heard = headers => skew.hear(headers);
   const api = new Api(transport);
   const feed = new Feed(api);
   const tasks = new TasksModel(api, feed);

@@ -7,6 +7,8 @@ import { trans } from '../text/translate';
 
 /** Requests to the server extension `hai_lab`. */
 export class LabTransport implements ITransport {
+  heard?: NonNullable<ITransport['heard']>;
+
   constructor(private readonly settings: ServerConnection.ISettings) {}
 
   get peer(): string {

@@ -51,11 +51,19 @@ export class PageHost implements IHost {
     this.router.go({ page: 'tasks', id });
   }
 
-  notify(kind: IToast['kind'], message: string, action: IToastAction | null = null): void {
+  /** `shownFor`: how long it stays, in ms; 0: until it is closed. */
+  notify(
+    kind: IToast['kind'],
+    message: string,
+    action: IToastAction | null = null,
+    shownFor: number = SHOWN_FOR
+  ): void {
     const key = this.nextKey++;
     this.toasts = [...this.toasts, { key, kind, message, action }];
     this.changed.emit();
-    setTimeout(() => this.dismiss(key), SHOWN_FOR);
+    if (shownFor > 0) {
+      setTimeout(() => this.dismiss(key), shownFor);
+    }
   }
 
   dismiss(key: number): void {

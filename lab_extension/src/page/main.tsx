@@ -14,6 +14,8 @@ import { PAGES } from '../components/studio/pages';
 import { RouterProvider } from '../components/studio/router';
 import { ClusterModel } from '../models/cluster';
 import { Feed } from '../models/feed';
+import { Skew } from '../models/skew';
+import { trans } from '../text/translate';
 import { Around } from './Around';
 import { PageHost } from './host';
 import { loadLanguage } from './languages';
@@ -31,6 +33,9 @@ export async function open(root: HTMLElement): Promise<void> {
   const transport = new PageTransport(start.prefix);
   const router = new PageRouter(start.prefix, PAGES[0]?.id ?? '');
   const host = new PageHost(router, start.hub);
+  const reload = { label: trans.__('Load it again'), run: () => location.reload() };
+  const skew = new Skew(sentence => host.notify('warning', sentence, reload, 0));
+  transport.heard = headers => skew.hear(headers);
   const api = new Api(transport);
   const feed = new Feed(api);
   const cluster = new ClusterModel(api, feed);

@@ -12,6 +12,7 @@ export function proofOf(cookies: string): string {
 
 /** Requests to the service. When the login has ended, nothing is sent until there is another one. */
 export class PageTransport implements ITransport {
+  heard?: NonNullable<ITransport['heard']>;
   readonly loggedOutChanged = new Signal<this, boolean>(this);
   private refused: string | null = null;
 

@@ -52,6 +52,8 @@ class Upstream:
     stream_gone: asyncio.Event = field(default_factory=asyncio.Event)
     #: Tasks by id; None: it echoes what is asked for.
     tasks: dict[str, Any] | None = None
+    #: What it says of its version; None: nothing.
+    version: str | None = None
 
     @property
     def last(self) -> tornado.web.httputil.HTTPServerRequest:
@@ -69,6 +71,8 @@ class Echo(tornado.web.RequestHandler):
         path = self.request.path.removeprefix(API_PATH)
         self.set_header("X-Secret", TOKEN)
         self.set_header("Set-Cookie", f"session={TOKEN}")
+        if self.upstream.version is not None:
+            self.set_header("HAI-Version", self.upstream.version)
         if path == "/problem":
             self.set_status(422)
             self.set_header("Content-Type", "application/problem+json")

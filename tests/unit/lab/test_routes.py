@@ -11,6 +11,7 @@ import re
 import pytest
 from tornado.simple_httpclient import HTTPStreamClosedError
 
+from hai_lab import __version__
 from unit.lab.conftest import LAB_TOKEN, NODES, cookies_of, said
 
 VERBS = ["GET", "POST", "PUT", "DELETE"]
@@ -245,3 +246,26 @@ class TestUnavailable:
         response = await ask("GET", "hai-lab/api/me")
         assert response.code == 503
         assert f"{missing} is not set" in said(response)["detail"]
+
+
+async def test_the_versions_of_platform_and_server_pass_to_the_browser(ask, upstream):
+    upstream.version = "0.2.0"
+    for path in ("hai-lab/api/me", "hai-lab/api/problem"):
+        headers = (await ask("GET", path)).headers
+        assert (headers["HAI-Version"], headers["HAI-Lab-Version"]) == ("0.2.0", __version__)
+
+
+@pytest.mark.parametrize(
+    "version", ["", "0.2.0\x9b31m", "<script>", "\xff\xfe", "9" * 10_000, "0.2.0 0.2.0", "0.2.0;0.2.0"]
+)
+async def test_what_is_no_version_breaks_no_answer_and_does_not_pass(ask, upstream, version):
+    upstream.version = version
+    response = await ask("GET", "hai-lab/api/me")
+    assert response.code == 200
+    assert {"Hai-Version", "Hai-Lab-Version"}.isdisjoint(response.headers)
+
+
+async def test_a_browser_cannot_speak_for_the_users_client(ask, upstream):
+    """The panel is never refused: it is asked to be loaded again."""
+    await ask("GET", "hai-lab/api/me", headers={"HAI-Version": "99.0.0"})
+    assert "HAI-Version" not in upstream.last.headers

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from hai_scheduler import __version__
 from hai_scheduler.api.bindings.typescript import WIDTH, comment, quoted, union
 from hai_scheduler.api.wire.base import PriorityChoice, PriorityName, ProfileName, TaskStateName
 from hai_scheduler.core.model.event_kinds import EventKind
@@ -80,6 +81,12 @@ CONSTANTS: Final = (
         value=tuple(kind.value for kind in VerdictKind),
         meaning="What a task can wait for.",
         type_name="VerdictKind",
+    ),
+    Constant(
+        name="VERSION",
+        value=__version__,
+        meaning="The version that this was written for.",
+        readers=frozenset({"panel"}),
     ),
     Constant(name="NAME_LENGTH", value=NAME_LENGTH, meaning="The most characters of a name."),
     Constant(
