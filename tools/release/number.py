@@ -51,6 +51,7 @@ PLACES: Final = (
     Place("haienv/pyproject.toml", _PROJECT),
     Place("lab_extension/pyproject.toml", _PROJECT),
     Place("lab_extension/hai_lab/__init__.py", _MODULE),
+    Place("lab_extension/src/api/constants.ts", rf"(?m)^(export const VERSION = ')({_SAID})(?=')"),
     Place("lab_extension/package.json", _NPM, "semantic"),
     Place("lab_extension/package-lock.json", _NPM, "semantic"),
     Place("helm/hai/Chart.yaml", rf"(?m)^(version: )({_SAID})$", "semantic"),
