@@ -7,6 +7,7 @@
 
 typedef struct { unsigned gpu, memory; } Use;
 typedef struct { unsigned long long total, free, used; } Memory;
+typedef struct { unsigned version; unsigned long long total, reserved, free, used; } Memory2;
 typedef struct { unsigned version, supported; } Support;
 typedef struct { unsigned id; int result; double value; char *a, *b, *c; } Metric;
 typedef struct { unsigned version, count; void *before, *now; Metric metrics[400]; } Query;
@@ -34,8 +35,16 @@ int nvmlDeviceGetUtilizationRates(void *device, Use *use) {
   if (is("FAKE_NVML_HANGS")) for (;;) pause();
   use->gpu = is("FAKE_NVML_IDLE") ? 0 : 90 + number(device); use->memory = 40; return OK;
 }
+int nvmlDeviceGetMemoryInfo_v2(void *device, Memory2 *memory) {
+  if (memory->version != (sizeof *memory | 2 << 24)) return 25;
+  if (is("FAKE_NVML_OLD")) return 9;
+  memory->total = 80ULL << 30; memory->reserved = 512ULL << 20;
+  memory->used = (unsigned long long)(number(device) + 1) << 30;
+  memory->free = memory->total - memory->reserved - memory->used; return OK;
+}
+/* The first form counts what the driver keeps for itself as used. */
 int nvmlDeviceGetMemoryInfo(void *device, Memory *memory) {
-  memory->total = 80ULL << 30; memory->used = (unsigned long long)(number(device) + 1) << 30;
+  memory->total = 80ULL << 30; memory->used = ((unsigned long long)(number(device) + 1) << 30) + (512ULL << 20);
   memory->free = memory->total - memory->used; return OK;
 }
 int nvmlDeviceGetPowerUsage(void *device, unsigned *mw) {
