@@ -156,12 +156,19 @@ def _up(args: argparse.Namespace, context: Context) -> int:
 
 
 def _upgrade(args: argparse.Namespace, context: Context) -> int:
-    """Upgrade an installation."""
+    """Upgrade an installation, and say how to go back, also where it fails."""
     chart, release = _checked(args), _release(args)
     if release.manifest() is None:
         raise Invalid(f"there is no release {release.name} in {release.namespace}; `hai cluster up` installs it")
-    _install(release, chart, args, context)
+    back = release.way_back(wait=args.wait)
+    try:
+        _install(release, chart, args, context)
+    except Invalid:
+        raise
+    except HaiError as error:
+        raise HaiError(f"{error.message}; to go back: {back}") from error
     context.out.line(f"{release.name} is up to date; running tasks and servers went on meanwhile")
+    context.out.line(f"to go back: {back}")
     return 0
 
 

@@ -56,6 +56,27 @@ def test_upgrade_needs_an_installation(calls: Path) -> None:
         command(["upgrade"])
 
 
+def test_an_upgrade_says_how_to_go_back(
+    calls: Path, installed: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(OLD)
+    assert command(["upgrade", "--context", "gpu", "--wait", "5m"]) == 0
+    back = "to go back: helm rollback hai 3 --wait --timeout 5m --namespace hai --kube-context gpu\n"
+    assert capsys.readouterr().out.endswith(back)
+    # What there is now is asked for before it changes.
+    (history, install) = [
+        words for words in calls.read_text().splitlines() if "history" in words or "--install" in words
+    ]
+    assert history.startswith("helm history hai ")
+    assert install.startswith("helm upgrade hai ")
+
+
+def test_an_upgrade_that_fails_says_it_too(deaf: Callable[[int], list[float]]) -> None:
+    deaf(10**6)
+    with pytest.raises(HaiError, match=r"does not answer yet: .*; to go back: helm rollback hai 3 --wait .*hai$"):
+        command(["upgrade", "--wait", "30s"])
+
+
 def test_dry_run_shows_what_would_change(
     calls: Path, installed: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
