@@ -13,6 +13,7 @@ import pytest
 
 from hai_hub.cluster.chart import Chart
 from hai_hub.cluster.chart_values import problems
+from kit.helm.api_server import cluster
 from kit.helm.matrix import MATRIX
 from kit.helm.rendering import CHART, Object, Values, objects_of
 from upgrade.conftest import checked_out
@@ -99,3 +100,54 @@ def test_no_cluster_refuses_other_values_of_the_hub(
     before, after = (made(CHART, {**MATRIX[name], **more}) for more in ({}, {"hub": change}))
     kept = before.keys() & after.keys()
     assert {key: after[key] for key in kept} == {key: before[key] for key in kept}
+
+
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "8Gi"}}}
+
+
+@pytest.mark.parametrize(
+    ("claims", "storage", "said"),
+    [
+        ([CLAIM], {}, ""),
+        ([CLAIM], {"size": "16Gi"}, 'postgresql.storage.size is "16Gi", and the volume was made with "8Gi"'),
+        ([CLAIM], {"accessModes": ["ReadWriteMany"]}, 'accessModes is ["ReadWriteMany"], and .* ["ReadWriteOnce"]'),
+        ([CLAIM], {"storageClass": "fast"}, 'storageClass is "fast", and the volume was made with null'),
+        ([{**CLAIM, "storageClassName": ""}], {}, 'storageClass is null, and the volume was made with ""'),
+        ([{**CLAIM, "storageClassName": ""}], {"storageClass": ""}, ""),
+        ([CLAIM], {"enabled": False}, "enabled is false, and the volume was made with true"),
+        ([], {}, "enabled is true, and the volume was made with false"),
+        ([], {"enabled": False, "size": "1Gi"}, ""),
+    ],
+    ids=str,
+)
+def test_another_volume_for_the_database_is_refused_before_anything_changes(
+    run_helm: Callable[..., subprocess.CompletedProcess[str]],
+    tmp_path: Path,
+    claims: list[Object],
+    storage: Values,
+    said: str,
+) -> None:
+    there = {
+        "kind": "StatefulSet",
+        "apiVersion": "apps/v1",
+        "metadata": {
+            "labels": {"app.kubernetes.io/managed-by": "Helm"},
+            "annotations": {"meta.helm.sh/release-name": "hai", "meta.helm.sh/release-namespace": "platform"},
+        },
+        "spec": {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim} for claim in claims]},
+    }
+    path = "/apis/apps/v1/namespaces/platform/statefulsets/postgresql"
+    words = (
+        "template",
+        "hai",
+        str(CHART),
+        "--namespace",
+        "platform",
+        "--dry-run=server",
+        "--disable-openapi-validation",
+    )
+    with cluster(tmp_path, {path: there}) as kubeconfig:
+        done = run_helm(*words, values={"postgresql": {"storage": storage}}, kubeconfig=kubeconfig)
+    assert (done.returncode != 0) is bool(said), done.stderr
+    assert re.search(re.escape(said).replace(r"\.\*", ".*"), done.stderr)
+    assert not said or "kubectl -n platform edit persistentvolumeclaim data-postgresql-0" in done.stderr
