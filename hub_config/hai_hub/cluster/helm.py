@@ -81,10 +81,12 @@ class Release:
         history = json.loads(self.helm("history", self.name, "--output", "json"))
         for status in ("deployed", "superseded"):
             if found := [int(one["revision"]) for one in history if one["status"] == status]:
-                return shlex.join(
-                    ["helm", "rollback", self.name, str(max(found)), "--wait", "--timeout", wait, *self._where]
-                )
-        return shlex.join(["helm", "uninstall", self.name, *self._where])
+                return self.typed("rollback", self.name, str(max(found)), "--wait", "--timeout", wait)
+        return self.typed("uninstall", self.name)
+
+    def typed(self, *words: str) -> str:
+        """Return what a person types to run helm on this release's cluster and namespace."""
+        return shlex.join(["helm", *words, *self._where])
 
     def kubectl(self, *words: str, namespace: str | None = None) -> str:
         """Run kubectl, in the release's namespace or another; returns its output. Raises as `helm` does."""
@@ -106,17 +108,26 @@ class Release:
                 return None
             raise
 
-    def rendered(self, chart: Chart, files: Sequence[str]) -> str:
-        """Return the manifest that an upgrade would install, with kept secrets from the cluster. Raises HaiError."""
+    def rendered(self, chart: Chart, files: Sequence[str], *, reset: bool = False) -> str:
+        """Return the manifest that `install` would install, with kept secrets from the cluster. Raises HaiError."""
         words = ["upgrade", self.name, str(chart.folder), "--install", "--dry-run=server", "--output", "json"]
-        words += ["--reset-then-reuse-values", *_files(files)]
-        return str(json.loads(self.helm(*words))["manifest"])
+        return str(json.loads(self.helm(*words, *_values(files, reset)))["manifest"])
 
-    def install(self, chart: Chart, files: Sequence[str], *, wait: str) -> None:
-        """Install or upgrade; values of the last installation hold unless the files change them. Raises HaiError."""
+    def install(self, chart: Chart, files: Sequence[str], *, wait: str, reset: bool = False) -> None:
+        """Install or upgrade. Raises HaiError.
+
+        Args:
+            chart: The chart.
+            files: Files of values.
+            wait: How long to wait until all is ready, as Helm reads it.
+            reset: Whether the values of the last installation do not hold where the files do not change them.
+        """
         words = ["upgrade", self.name, str(chart.folder), "--install", "--create-namespace", "--history-max", "10"]
-        words += ["--reset-then-reuse-values", "--wait", "--timeout", wait, "--output", "json", *_files(files)]
-        self.helm(*words)
+        self.helm(*words, "--wait", "--timeout", wait, "--output", "json", *_values(files, reset))
+
+    def kept(self) -> str:
+        """Return the values that were chosen at the last installation, as YAML. Raises HaiError."""
+        return self.helm("get", "values", self.name, "--output", "yaml")
 
     def notes(self) -> str:
         """Return the chart's notes: what to do next."""
@@ -170,8 +181,9 @@ def _there(kind: str, name: str) -> str:
     )
 
 
-def _files(files: Sequence[str]) -> list[str]:
-    return [word for file in files for word in ("--values", file)]
+def _values(files: Sequence[str], reset: bool) -> list[str]:
+    before = "--reset-values" if reset else "--reset-then-reuse-values"
+    return [before, *(word for file in files for word in ("--values", file))]
 
 
 def run_program(program: str, remedy: str, words: Sequence[str]) -> str:
