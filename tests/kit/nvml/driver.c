@@ -52,7 +52,7 @@ static void hold(unsigned long long bytes) {
   FILE *file; sprintf(path, "%s/held/%d.%ld", folder, getpid(), current);
   if ((file = fopen(path, "w"))) { fprintf(file, "%llu", bytes); fclose(file); }
 }
-/* The GPU that a process counts as its number-th; -1: it has not so many. */
+/* The GPU that a process counts as its number-th; -1: it has fewer. */
 static long gpu_of(int number) {
   const char *text = getenv("CUDA_VISIBLE_DEVICES"); char copy[200], *word;
   if (text == NULL) return number < gpus() ? number : -1;
