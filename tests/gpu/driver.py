@@ -13,7 +13,7 @@ from gpu.up import PROGRAM, ROOT
 from hai_client.metrics import nvml
 from kit.waiting import wait_for
 
-#: After these seconds of work the driver's means are of the work alone.
+#: Seconds of work after which the driver's means are of the work alone.
 SETTLED_S = 4.0
 
 

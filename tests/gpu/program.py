@@ -62,7 +62,7 @@ class Gpu:
         return [self._uuid(number) for number in range(count.value)]
 
     def hold(self, size: int) -> None:
-        """Begin to compute on the GPU, and hold a part of its memory, bytes."""
+        """Begin to compute on the GPU, and hold `size` bytes of its memory."""
         context, memory = c_void_p(), c_ulonglong()
         self._call("cuDevicePrimaryCtxRetain", byref(context), self._device(0))
         self._call("cuCtxSetCurrent", context)
