@@ -68,7 +68,8 @@ async def test_a_gang_that_is_killed_while_only_part_of_it_runs_has_ended_and_no
     await cluster.kill(RunId("1.1"))
     for rank in await ranks_when(harness, cluster, "1.1", RankState.EXITED):
         assert (rank.start_error, rank.leaving_by) == (None, None)
-        assert rank.exit_code is None or harness.ended_with(rank.exit_code, 143)
+        # On a busy machine it may have no time to leave by itself.
+        assert rank.exit_code is None or any(harness.ended_with(rank.exit_code, code) for code in (137, 143))
 
 
 async def test_a_launch_that_broke_off_is_completed_by_the_next(harness, cluster) -> None:
