@@ -13,7 +13,7 @@ from release import number
 
 #: The endings of files that can say the version to a program, and the folders in which none does.
 PROGRAMS = (".json", ".py", ".toml", ".yaml", ".tpl", ".ts", ".tsx")
-OTHERS = ("docs/", "examples/", "tests/", ".github/")
+OTHERS = ("docs/", "examples/", "releases/", "tests/", ".github/")
 
 
 @pytest.fixture
