@@ -12,7 +12,7 @@ import pytest
 
 from hai_hub.cluster.helm import NOT_OURS
 from kit.helm.api_server import cluster
-from kit.helm.rendering import API_SERVER, CHART, Object, Render, objects_of
+from kit.helm.rendering import API_SERVER, CHART, ON_SERVER, Object, Render, objects_of
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SERVICE = "/api/v1/namespaces/default/services/kubernetes"
@@ -48,16 +48,7 @@ def policies(text: str) -> dict[str, Object]:
 
 def asked(run_helm: Run, kubeconfig: Path, values: dict[str, Any]) -> dict[str, Object]:
     """The policies as an installation on that cluster would make them."""
-    words = (
-        "template",
-        "hai",
-        str(CHART),
-        "--namespace",
-        "platform",
-        "--dry-run=server",
-        "--disable-openapi-validation",
-    )
-    result = run_helm(*words, values=values, kubeconfig=kubeconfig)
+    result = run_helm(*ON_SERVER, values=values, kubeconfig=kubeconfig)
     assert result.returncode == 0, result.stderr
     return policies(result.stdout)
 
@@ -134,16 +125,7 @@ def test_passwords_of_an_older_chart_are_kept_and_roles_get_their_own(run_helm: 
     }
     secret = {"kind": "Secret", "apiVersion": "v1", "metadata": made_by_helm, "data": {"password": before}}
     with cluster(tmp_path, {**OBJECTS, "/api/v1/namespaces/platform/secrets/postgresql": secret}) as kubeconfig:
-        words = (
-            "template",
-            "hai",
-            str(CHART),
-            "--namespace",
-            "platform",
-            "--dry-run=server",
-            "--disable-openapi-validation",
-        )
-        result = run_helm(*words, values=ASK_NOBODY, kubeconfig=kubeconfig)
+        result = run_helm(*ON_SERVER, values=ASK_NOBODY, kubeconfig=kubeconfig)
     assert result.returncode == 0, result.stderr
     (data,) = (
         entry["data"]
@@ -156,9 +138,8 @@ def test_passwords_of_an_older_chart_are_kept_and_roles_get_their_own(run_helm: 
 
 def test_helm_says_of_a_namespace_that_is_there_what_hai_cluster_understands(run_helm: Run, tmp_path: Path) -> None:
     there = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "platform-work"}}
-    words = ("template", "hai", str(CHART), "--namespace", "platform", "--dry-run=server")
     with cluster(tmp_path, {**OBJECTS, "/api/v1/namespaces/platform-work": there}) as kubeconfig:
-        result = run_helm(*words, "--disable-openapi-validation", values=ASK_NOBODY, kubeconfig=kubeconfig)
+        result = run_helm(*ON_SERVER, values=ASK_NOBODY, kubeconfig=kubeconfig)
     found = NOT_OURS.search(result.stderr)
     assert found is not None, result.stderr
     assert found.groups() == ("Namespace", "platform-work")

@@ -15,7 +15,7 @@ from hai_hub.cluster.chart import Chart
 from hai_hub.cluster.chart_values import problems
 from kit.helm.api_server import cluster
 from kit.helm.matrix import MATRIX
-from kit.helm.rendering import CHART, Object, Values, objects_of
+from kit.helm.rendering import CHART, ON_SERVER, Object, Values, objects_of
 from upgrade.conftest import checked_out
 
 #: By kind, namespace and name.
@@ -137,17 +137,8 @@ def test_another_volume_for_the_database_is_refused_before_anything_changes(
         "spec": {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim} for claim in claims]},
     }
     path = "/apis/apps/v1/namespaces/platform/statefulsets/postgresql"
-    words = (
-        "template",
-        "hai",
-        str(CHART),
-        "--namespace",
-        "platform",
-        "--dry-run=server",
-        "--disable-openapi-validation",
-    )
     with cluster(tmp_path, {path: there}) as kubeconfig:
-        done = run_helm(*words, values={"postgresql": {"storage": storage}}, kubeconfig=kubeconfig)
+        done = run_helm(*ON_SERVER, values={"postgresql": {"storage": storage}}, kubeconfig=kubeconfig)
     assert (done.returncode != 0) is bool(said), done.stderr
     assert re.search(re.escape(said).replace(r"\.\*", ".*"), done.stderr)
     assert not said or "kubectl -n platform edit persistentvolumeclaim data-postgresql-0" in done.stderr

@@ -248,6 +248,8 @@ def test_what_is_no_name_of_a_registry_is_refused_before_anything(name: str, tmp
 
 
 def test_a_registry_that_does_not_answer_is_said_in_one_line(made: Made) -> None:
-    with pytest.raises(HaiError, match=r"skopeo copy: .*connection refused") as raised:
+    with pytest.raises(
+        HaiError, match=r"^--registry: 127\.0\.0\.1:\d+\S* does not take hai-\w+: .*connection refused.*skopeo login"
+    ) as raised:
         made.load(f"127.0.0.1:{free_port()}")
     assert "\n" not in raised.value.message

@@ -76,7 +76,19 @@ def _push(release: ReleaseFolder, image: str, registry: str, *, plain: bool) -> 
         words = ["copy", "--quiet", "--preserve-digests", "--retry-times", "3", "--digestfile", str(said)]
         words += ["--dest-tls-verify=false"] if plain else []
         target = f"docker://{registry}/hai-{image}:{release.version.replace('+', '-')}"
-        run_program("skopeo", "install it, on Debian `apt install skopeo`", [*words, f"oci-archive:{where}", target])
+        try:
+            run_program(
+                "skopeo", "install it, on Debian `apt install skopeo`", [*words, f"oci-archive:{where}", target]
+            )
+        except Invalid:
+            raise
+        except HaiError as error:
+            # Before the last attempt skopeo tells of the others.
+            why = error.message.rpartition("level=fatal msg=")[2]
+            raise HaiError(
+                f"--registry: {registry} does not take hai-{image}: {why}; look at its name, and whether "
+                f"`skopeo login {registry.partition('/')[0]}` lets you push"
+            ) from None
         pushed = said.read_text(encoding="ascii").strip()
     if pushed != release.images[image]:
         raise HaiError(

@@ -70,6 +70,8 @@ def checked(folder: Path, *, signers: Path | None = None, unsigned: bool = False
         Invalid: A file is missing, is not named, is changed or is no file; or the signature is missing or wrong.
         HaiError: A file cannot be read.
     """
+    if not os.path.lexists(folder / SUMS):
+        raise Invalid(f"{folder}: no folder of a release, which has a {SUMS}: name the one that `make release` printed")
     sums = _read(folder, SUMS)
     if not unsigned:
         _verify(folder, sums, signers)

@@ -98,7 +98,7 @@ def training() -> str:
 
 
 def _shown(path: Path) -> str:
-    """Return a path as somebody types it who is in this folder."""
+    """Return a path as it is typed in the current folder."""
     here = Path.cwd()
     # A service starts in the root folder, where nobody types.
     return str(path.relative_to(here) if path.is_relative_to(here) and here != Path("/") else path)

@@ -5,7 +5,7 @@ import { trans } from '../text/translate';
 
 /** What a version counts by; null for a text that is none, which is never shown. Patches of one minor work together. */
 function minorOf(version: string | null): string | null {
-  return /^(\d{1,4}\.\d{1,4})(?![\d])[\w.+-]{0,40}$/.exec(version ?? '')?.[1] ?? null;
+  return /^(\d{1,4}\.\d{1,4})(?!\d)[\w.+-]{0,40}$/.exec(version ?? '')?.[1] ?? null;
 }
 
 /** Listens to the versions in answers, and asks once to load the page again, or to restart the server. */

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 CHART = Path(__file__).parents[3] / "helm" / "hai"
+#: Words of helm that render the chart with what a cluster says.
+ON_SERVER: Final = (
+    "template", "hai", str(CHART), "--namespace", "platform", "--dry-run=server", "--disable-openapi-validation",
+)  # fmt: skip
 
 #: Where the tests' values say that the API server is.
 API_SERVER = "192.0.2.10/32"

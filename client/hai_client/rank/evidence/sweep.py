@@ -109,8 +109,8 @@ class Sweep:
     def came(self, path: str, at: int) -> None:
         """Note that a file or a folder was renamed to this path: what it holds has come into place then.
 
-        `at` is when that was heard, which may be after the notice though the rename was before it. When it really was,
-        the time of the inode's last change says; a time of the content that somebody has set may be later.
+        `at` is when that was heard, which may be after the notice though the rename was before it. The time of the
+        inode's last change says when it was; or that of its content, which a program may have set to a later time.
         """
         with contextlib.suppress(OSError):
             inode = os.lstat(path)

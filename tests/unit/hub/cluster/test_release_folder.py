@@ -1,4 +1,4 @@
-"""A folder of a release is taken with the very bytes that somebody has signed, or not at all."""
+"""The folder of a release is taken only if each byte is one that was signed."""
 
 from __future__ import annotations
 
@@ -108,7 +108,10 @@ def turn_into_folder(folder: Path) -> None:
     ("change", "said"),
     [
         (lambda folder: (folder / "hai-0.3.0.tgz").unlink(), r"hai-0\.3\.0\.tgz is not there, and SHA256SUMS names it"),
-        (lambda folder: (folder / "SHA256SUMS").unlink(), "SHA256SUMS cannot be read: No such file"),
+        (
+            lambda folder: (folder / "SHA256SUMS").unlink(),
+            "no folder of a release, which has a SHA256SUMS: name the one that `make release` printed",
+        ),
         (lambda folder: (folder / "SHA256SUMS.sig").unlink(), "nobody says whose release this is"),
         (lambda folder: (folder / "more").touch(), "more is there, and SHA256SUMS does not name it"),
         (lambda folder: (folder / ".hidden").touch(), r"\.hidden is there"),
