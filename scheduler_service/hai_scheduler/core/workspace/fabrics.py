@@ -167,7 +167,9 @@ def _check_variables(variables: Mapping[str, str]) -> None:
     for name, value in variables.items():
         if not VARIABLE.fullmatch(name):
             raise Wrong(
-                "variables", name[:300], f"{name[:80]!r} is not a variable name: letters, digits and '_', no digit first"
+                "variables",
+                name[:300],
+                f"{name[:80]!r} is not a variable name: letters, digits and '_', no digit first",
             )
         if len(value) > MAX_VALUE or "\0" in value:
             raise Wrong(f"variables.{name}", None, f"may have {MAX_VALUE} characters, none of them NUL")
@@ -182,7 +184,9 @@ def doubts(fabric: Fabric) -> list[str]:
             "without it, the value is the beginning of names"
         )
     if fabric.resources and not fabric.memlock_bytes:
-        found.append("memlock_bytes: is 0, so nobody is told when locked memory is too little for RDMA: leave it at 1 GiB")
+        found.append(
+            "memlock_bytes: is 0, so nobody is told when locked memory is too little for RDMA: leave it at 1 GiB"
+        )
     if fabric.host_network:
         found.append(
             "host_network: network policies do not hold for the pods of these runs, and they reach every service of "
