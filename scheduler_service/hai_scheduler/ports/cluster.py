@@ -14,6 +14,7 @@ from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.workspace.fabrics import Fabric
 from hai_scheduler.core.workspace.mounts import Mount
+from hai_scheduler.ports.fabric_trials import FabricTrial
 from hai_scheduler.ports.lineage import MarkedCluster
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.secret import Secret
@@ -80,6 +81,11 @@ class Cluster(MarkedCluster, Protocol):
 
     On every kind of cluster, ranks learn of notices from the service's REST interface, through their supervisor.
     """
+
+    @property
+    def fabrics(self) -> FabricTrial:
+        """Tries fabrics on this cluster."""
+        ...
 
     async def nodes(self) -> Sequence[Node]:
         """All nodes, without the marks of admins. Raises Temporary."""

@@ -70,6 +70,8 @@ class FakePlatform:
     policy: dict[str | None, dict[str, Any]] = field(default_factory=dict)
     #: Mount rules and environments by name.
     mounts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    #: By node group and subject.
+    fabrics: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: Runs that belong to no task, by id.
     orphans: dict[str, dict[str, Any]] = field(default_factory=dict)

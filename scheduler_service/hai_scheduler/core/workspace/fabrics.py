@@ -180,7 +180,7 @@ def doubts(fabric: Fabric) -> list[str]:
     found = []
     if fabric.variables.get("NCCL_SOCKET_IFNAME", "").startswith("="):
         found.append(
-            "variables.NCCL_SOCKET_IFNAME: begins with '=', which the NCCL of some images takes for a part of the name: "
+            "variables.NCCL_SOCKET_IFNAME: begins with '=', which the NCCL of some images takes for a part of a name: "
             "without it, the value is the beginning of names"
         )
     if fabric.resources and not fabric.memlock_bytes:

@@ -134,7 +134,10 @@ class Submissions(UseCase):
             choice: What the name of its environment means.
         """
         python = await warnings_of(self.workspace.runtime_envs, self.world.files, caller, submission, choice.pin)
-        return [*choice.warnings, *python, *device_warnings(submission.env)]
+        network = await self.workspace.fabrics.warnings(
+            caller, submission.group, nodes=submission.nodes, whole=not submission.gpus
+        )
+        return [*choice.warnings, *python, *device_warnings(submission.env), *network]
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id and is not stored."""

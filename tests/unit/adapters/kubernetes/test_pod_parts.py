@@ -13,7 +13,6 @@ from hai_scheduler.adapters.kubernetes.pod_parts import (
     SHM,
     SPEC,
     Volumes,
-    container_security,
     placement,
     pod_security,
     variables,
