@@ -34,7 +34,7 @@ class FabricCalls(Calls):
 
     def try_fabric(self, fabric: wire.storage.Fabric) -> tuple[str, ...]:
         """Try a fabric and write nothing; returns warnings. Raises the same."""
-        return self._get(wire.storage.FabricTrial, "POST", "/fabrics/trial", body=_body(fabric), again=True).warnings
+        return self._get(wire.storage.FabricTried, "POST", "/fabrics/trial", body=_body(fabric), again=True).warnings
 
     def delete_fabric(self, group: str, subject: str = "public") -> None:
         """Remove a fabric."""

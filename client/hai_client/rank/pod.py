@@ -78,6 +78,8 @@ def _run(pod: PodSpec, status: PodStatus, wakeup_pipe: WakeupPipe) -> None:
     supervisor = Supervisor(spec, status, wakeup_pipe, api, stop_signals, pod=True)
     if pod.upload_log:
         uploader.start()
+    if pod.memlock_bytes:
+        supervisor.look_at_network(pod.memlock_bytes, {**os.environ, **spec.env}, pod.node)
     addresses = _addresses(pod, api, wakeup_pipe, supervisor)
     if addresses is None:
         supervisor.say("the run was ended before it began; the command was not started")

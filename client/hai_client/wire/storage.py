@@ -127,7 +127,7 @@ class FabricList:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FabricTrial:
+class FabricTried:
     """What a trial has found: no run would be refused for it."""
 
     warnings: tuple[str, ...]

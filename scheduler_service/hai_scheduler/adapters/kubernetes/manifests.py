@@ -42,7 +42,6 @@ from hai_scheduler.adapters.kubernetes.resources import Capacity, gpus_of, gpus_
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.shared.leaving import leaving_of
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.core.workspace.fabrics import Fabric
 from hai_scheduler.ports.cluster import LaunchOrder
 
 #: Name of the container that a rank runs in.
@@ -129,6 +128,8 @@ def secret(launch: LaunchOrder, settings: ClusterSettings, owned_by: dict[str, A
 def spec(launch: LaunchOrder, settings: ClusterSettings) -> dict[str, Any]:
     """Return what `hai_client.rank` in a pod reads of its run; the pod's own variables say which rank it is."""
     env = {**variables_of(launch, settings), **launch.env}
+    # Without devices of its own a rank has no RDMA that could fall back.
+    memlock = launch.fabric.memlock_bytes if launch.fabric is not None and launch.fabric.resources else 0
     return {
         "schema": _SPEC_SCHEMA,
         "run_id": launch.run_id,
@@ -149,13 +150,8 @@ def spec(launch: LaunchOrder, settings: ClusterSettings) -> dict[str, Any]:
         "log_max_bytes": settings.log_max_bytes,
         "log_parts": settings.log_parts,
         "upload_log": not settings.log_claim,
-        **({} if launch.fabric is None else {"fabric": _told(launch.fabric)}),
+        **({"memlock_bytes": memlock} if memlock else {}),
     }
-
-
-def _told(fabric: Fabric) -> dict[str, Any]:
-    """Return what a supervisor knows of its fabric, so that it can tell when RDMA will not be used."""
-    return {"memlock_bytes": fabric.memlock_bytes, "devices": bool(fabric.resources)}
 
 
 def pod(

@@ -63,7 +63,7 @@ CLIENT: Final[Sequence[type]] = (
     tasks.TaskActionResults,
     storage.MountRuleList,
     fabrics.FabricList,
-    fabrics.FabricTrialOut,
+    fabrics.FabricTriedOut,
     environments.EnvironmentList,
     environments.EnvironmentDetail,
     storage.ContainerConfigOut,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hai_scheduler.api.server.preconditions import expectation, showing
 from hai_scheduler.api.server.route import Ask
-from hai_scheduler.api.wire.fabrics import FabricKey, FabricList, FabricOut, FabricPut, FabricQuery, FabricTrialOut
+from hai_scheduler.api.wire.fabrics import FabricKey, FabricList, FabricOut, FabricPut, FabricQuery, FabricTriedOut
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.core.workspace.fabrics import Fabric
 from hai_scheduler.service.shared.versions import version_of
@@ -33,10 +33,10 @@ async def put(ask: Ask[Nothing, FabricPut]) -> FabricOut:
     return fabric_out(*await showing(fabrics.put(ask.caller, Fabric(**dict(ask.body)), expected=expected), fabric_out))
 
 
-async def try_out(ask: Ask[Nothing, FabricPut]) -> FabricTrialOut:
+async def try_out(ask: Ask[Nothing, FabricPut]) -> FabricTriedOut:
     """Try a fabric; nothing is written."""
     warnings = await ask.platform.workspace.fabrics.try_out(ask.caller, Fabric(**dict(ask.body)))
-    return FabricTrialOut(warnings=list(warnings))
+    return FabricTriedOut(warnings=list(warnings))
 
 
 async def delete(ask: Ask[Nothing, FabricKey]) -> None:

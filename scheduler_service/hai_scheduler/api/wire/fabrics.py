@@ -81,7 +81,7 @@ class FabricList(Output):
     items: list[FabricOut]
 
 
-class FabricTrialOut(Output):
+class FabricTriedOut(Output):
     """What a trial has found: no run would be refused for it."""
 
     warnings: list[str]

@@ -17,6 +17,7 @@ from hai_scheduler.core.lifecycle.events import (
     AskedToSuspend,
     Done,
     Event,
+    FellBack,
     GpusIdle,
     Held,
     NoticeReceived,
@@ -308,6 +309,12 @@ def _gpus_idle(task: Task, event: GpusIdle) -> Advanced:
     return replace(task, run=replace(run, ranks=ranks)), ()
 
 
+def _fell_back(task: Task, event: FellBack) -> Advanced:
+    run = _live(task)
+    ranks = tuple(replace(r, fallback=event.why) if r.rank == event.rank else r for r in run.ranks)
+    return replace(task, run=replace(run, ranks=ranks)), ()
+
+
 def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
     run = _live(task)
     run = replace(run, ranks=tuple(map(_heard, run.ranks, event.ranks)))
@@ -487,6 +494,8 @@ TRANSITIONS: Mapping[tuple[TaskState, type[Event]], Handler] = MappingProxyType(
     | _rows(Saved, _ignore, *_WAITING, *_ENDED)
     | _rows(GpusIdle, _gpus_idle, *_UP)
     | _rows(GpusIdle, _ignore, *_WAITING, *_LEAVING, *_ENDED)
+    | _rows(FellBack, _fell_back, *_UP)
+    | _rows(FellBack, _ignore, *_WAITING, *_LEAVING, *_ENDED)
     | _rows(StateKept, _ignore, *_WAITING, *_ENDED)
     | _rows(Done, _ignore, *_WAITING, *_ENDED)
 )

@@ -202,12 +202,18 @@ def test_runs_in_the_network_of_their_nodes_have_ports_of_their_own() -> None:
     assert {port(7, 1, None), port(7, 2, a_fabric())} == {29500}
 
 
-def test_a_supervisor_knows_what_its_fabric_needs() -> None:
-    assert manifests.spec(ON_FABRICS["networks"], some_settings())["fabric"] == {
-        "memlock_bytes": 2**33,
-        "devices": True,
-    }
-    assert "fabric" not in manifests.spec(a_launch(), some_settings())
+@pytest.mark.parametrize(
+    ("fabric", "told"),
+    [
+        (None, None),
+        (a_fabric(memlock_bytes=2**33), 2**33),
+        (a_fabric(memlock_bytes=0), None),
+        (a_fabric(resources={}, variables={"NCCL_SOCKET_IFNAME": "eth"}), None),
+    ],
+    ids=["no fabric", "devices", "no look", "no devices"],
+)
+def test_a_supervisor_knows_how_much_memory_it_must_be_able_to_lock(fabric: Fabric | None, told: int | None) -> None:
+    assert manifests.spec(a_launch(fabric=fabric), some_settings()).get("memlock_bytes") == told
 
 
 def test_a_whole_node_rank_requests_all_gpus_and_its_share_of_the_rest() -> None:
