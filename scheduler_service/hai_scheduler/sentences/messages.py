@@ -11,6 +11,7 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Fallback, Notice, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict
+from hai_scheduler.core.workspace.fabrics import NoFabric
 from hai_scheduler.sentences.catalogue import Language
 from hai_scheduler.sentences.verdicts import why
 from hai_scheduler.sentences.words import because, clock, duration, gang, level, listed, node_names
@@ -117,3 +118,8 @@ def fallbacks_of(say: Language, run: Run) -> list[str]:
 def fallback_of(say: Language, why: Fallback, nodes: Sequence[str]) -> str:
     """Return why RDMA falls back to TCP on these nodes, and who can do what: two sentences."""
     return say(f"message.fallback_{why.value}", nodes=node_names(say, nodes))
+
+
+def lacks_fabric(say: Language, why: NoFabric, group: str, user: str) -> str:
+    """Return why the ranks of a task speak over TCP where others have a faster network, and what helps."""
+    return say(f"message.no_fabric_{why.value}", group=group, user=user)

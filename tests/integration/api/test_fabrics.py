@@ -99,5 +99,6 @@ async def test_a_user_whose_gang_would_be_slow_is_told_when_it_is_submitted(ther
     status, task = await there.json("POST", "/tasks", json=body)
     assert status == 201
     (said,) = task["warnings"]
-    assert said.startswith("group: the fast network of training is for others")
+    assert said.startswith("The fast network of training is for others")
+    assert said in (await there.json("GET", "/tasks/t/explain"))[1]["sentence"]
     assert (await there.json("POST", "/tasks", json={**body, "name": "u", "nodes": 1}))[1]["warnings"] == []

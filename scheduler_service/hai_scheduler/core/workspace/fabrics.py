@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
 from hai_scheduler.core.workspace.environments import VARIABLE
@@ -85,27 +86,37 @@ def fabric_of(fabrics: Iterable[Fabric], group: str, user: str, groups: Collecti
     return min(mine, key=lambda one: (precedence(one.subject), one.subject), default=None)
 
 
-def withheld(fabric: Fabric, *, nodes: int, whole: bool) -> str:
-    """Return why a run does not get the fabric of its user, as a part of a sentence; empty: it does.
+def gets(fabric: Fabric, *, nodes: int, whole: bool) -> bool:
+    """Whether a run gets the fabric of its user.
 
     Args:
         fabric: The fabric.
-        nodes: The nodes of the run.
-        whole: Whether it takes whole nodes (U2).
+        nodes: The nodes of the run. One node has none to speak to.
+        whole: Whether it takes whole nodes (U2): else it has no right to the network of a node.
     """
-    if nodes == 1 and not fabric.single_node:
-        return "it has one node, which speaks to no other"
-    if fabric.host_network and not whole:
-        return "it shares its nodes, and the network of a node is for tasks of whole nodes alone"
-    return ""
+    return (nodes > 1 or fabric.single_node) and (whole or not fabric.host_network)
 
 
-def missed(fabrics: Iterable[Fabric], group: str, user: str, groups: Collection[str]) -> tuple[str, ...]:
-    """Return for whom a node group has fabrics if it has some, and none of them is for the user; else nothing."""
+class NoFabric(StrEnum):
+    """Why a run of several nodes has no fabric where its node group has one."""
+
+    #: All are for others.
+    OTHERS = "others"
+    #: It shares its nodes, and the fabric is the network of nodes.
+    SHARED = "shared"
+
+
+def lacking(
+    fabrics: Iterable[Fabric], group: str, user: str, groups: Collection[str], *, nodes: int, whole: bool
+) -> NoFabric | None:
+    """Return why a run has no fabric; None: it has one, it needs none, or its node group has none."""
     there = [one for one in fabrics if one.group == group]
-    if any(speaks_of(one.subject, user, groups) for one in there):
-        return ()
-    return tuple(sorted(one.subject for one in there))
+    if nodes == 1 or not there:
+        return None
+    mine = fabric_of(there, group, user, groups)
+    if mine is None:
+        return NoFabric.OTHERS
+    return None if gets(mine, nodes=nodes, whole=whole) else NoFabric.SHARED
 
 
 # -- admission ----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
-from hai_scheduler.core.workspace.fabrics import Fabric, admitted, doubts, fabric_of, missed, withheld
+from hai_scheduler.core.workspace.fabrics import Fabric, NoFabric, admitted, doubts, fabric_of, lacking
 from hai_scheduler.core.workspace.templates import Wrong
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.auditing import audit
@@ -44,8 +44,8 @@ class Fabrics(UseCase):
         found = fabric_of(fabrics, group, user, groups)
         if found is not None:
             return found
-        others = missed(fabrics, group, user, groups)
-        there = f"there it is for {', '.join(others)} alone" if others else "there is none there"
+        others = ", ".join(one.subject for one in fabrics if one.group == group)
+        there = f"there it is for {others} alone" if others else "there is none there"
         raise NotFound(
             f"user: {user!r} has no fabric in {group}, as {there}: write one with `hai admin fabrics put {group} --for "
             f"user:{user}`."
@@ -99,31 +99,16 @@ class Fabrics(UseCase):
             await tx.events.add(HistoryEvent(at=now, kind=EventKind.FABRIC_DELETED, actor=caller.name, data=data))
         await self.bus.ring(FEED)
 
-    async def warnings(self, caller: Caller, group: str, *, nodes: int, whole: bool) -> list[str]:
-        """Warnings about a submission whose ranks would speak over TCP where others have a fabric."""
+    async def lacking(
+        self, user: str, groups: Collection[str], group: str, *, nodes: int, whole: bool
+    ) -> NoFabric | None:
+        """Why a run would have no fabric where others have one. Without groups those that were last seen count."""
         if nodes == 1:
-            return []
+            return None
         async with self.store.read() as tx:
             fabrics = await tx.fabrics.all()
-            groups = caller.groups or await groups_of(tx, caller.name)
-        return slow(fabrics, group, caller.name, groups, nodes=nodes, whole=whole)
-
-
-def slow(
-    fabrics: Sequence[Fabric], group: str, user: str, groups: Collection[str], *, nodes: int, whole: bool
-) -> list[str]:
-    """Return why the ranks of a run of several nodes do not get the fabric of their node group, as sentences."""
-    if missed(fabrics, group, user, groups):
-        words = (
-            f"the fast network of {group} is for others, so the ranks of this task speak over TCP; ask an admin for "
-            f"it: hai admin fabrics put {group} --for user:{user}"
-        )
-        return [f"group: {words}"]
-    mine = fabric_of(fabrics, group, user, groups)
-    why = "" if mine is None else withheld(mine, nodes=nodes, whole=whole)
-    if not why:
-        return []
-    return [f"gpus: this task does not get the fast network of {group}: {why}; leave --gpus out to take whole nodes"]
+            known = groups or (await groups_of(tx, user) if fabrics else ())
+        return lacking(fabrics, group, user, known, nodes=nodes, whole=whole)
 
 
 async def groups_of(tx: Tx, user: str) -> frozenset[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace.environments import Environment, default_of, usable, variables_of
-from hai_scheduler.core.workspace.fabrics import Fabric, fabric_of, withheld
+from hai_scheduler.core.workspace.fabrics import Fabric, fabric_of, gets
 from hai_scheduler.core.workspace.mounts import Mount, MountRule, Resolution, explain
 from hai_scheduler.core.workspace.templates import TemplateError, Unresolvable
 from hai_scheduler.service.shared.caller import Caller
@@ -94,7 +94,7 @@ class RuntimeEnvs(UseCase):
         groups = await groups_of(tx, task.user)
         mounts = _resolve(rules, task.user, groups, task.id, task.group).mounts
         fabric = fabric_of(fabrics, task.group, task.user, groups)
-        if fabric is not None and withheld(fabric, nodes=task.nodes, whole=not task.gpus):
+        if fabric is not None and not gets(fabric, nodes=task.nodes, whole=not task.gpus):
             fabric = None
         variables = {} if fabric is None else fabric.variables
         if spec.environment is None:

@@ -14,11 +14,12 @@ from hai_scheduler.core.workspace.fabrics import (
     MAX_COUNT,
     NETWORKS,
     Fabric,
+    NoFabric,
     admitted,
     doubts,
     fabric_of,
-    missed,
-    withheld,
+    gets,
+    lacking,
 )
 from hai_scheduler.core.workspace.templates import Wrong
 from kit.builders import a_fabric
@@ -60,11 +61,13 @@ def test_nobody_gets_the_fabric_of_others(rows: list[Fabric], group: str, user: 
     mine = {"public", f"user:{user}", *(f"group:{name}" for name in groups)}
     if found is None:
         assert not any(row.group == group and row.subject in mine for row in rows)
-        assert set(missed(rows, group, user, groups)) == {row.subject for row in rows if row.group == group}
+        others = any(row.group == group for row in rows)
+        why = lacking(rows, group, user, groups, nodes=2, whole=True)
+        assert why is (NoFabric.OTHERS if others else None)
     else:
         assert found.group == group
         assert found.subject in mine
-        assert missed(rows, group, user, groups) == ()
+        assert lacking(rows, group, user, groups, nodes=2, whole=True) is None
 
 
 @pytest.mark.parametrize(
@@ -93,21 +96,23 @@ def test_ranks_of_one_node_never_get_more_than_it_has(count: int, shares: list[i
 
 
 @pytest.mark.parametrize(
-    ("fields", "nodes", "whole", "why"),
+    ("fields", "nodes", "whole", "expected", "why"),
     [
-        ({}, 2, True, ""),
-        ({}, 2, False, ""),
-        ({}, 1, True, "one node"),
-        ({"single_node": True}, 1, True, ""),
-        ({"host_network": True}, 2, True, ""),
-        ({"host_network": True}, 2, False, "whole nodes"),
-        ({"host_network": True, "single_node": True}, 1, False, "whole nodes"),
+        ({}, 2, True, True, None),
+        ({}, 2, False, True, None),
+        ({}, 1, True, False, None),
+        ({"single_node": True}, 1, True, True, None),
+        ({"host_network": True}, 2, True, True, None),
+        ({"host_network": True}, 2, False, False, NoFabric.SHARED),
+        ({"host_network": True, "single_node": True}, 1, False, False, None),
     ],
 )
-def test_which_runs_get_it(fields: dict[str, Any], nodes: int, whole: bool, why: str) -> None:
-    said = withheld(a_fabric(**fields), nodes=nodes, whole=whole)
-    assert why in said
-    assert bool(why) == bool(said)
+def test_which_runs_get_it(
+    fields: dict[str, Any], nodes: int, whole: bool, expected: bool, why: NoFabric | None
+) -> None:
+    fabric = a_fabric(**fields)
+    assert gets(fabric, nodes=nodes, whole=whole) is expected
+    assert lacking([fabric], "training", "ann", (), nodes=nodes, whole=whole) is why
 
 
 WRONG: dict[str, tuple[dict[str, Any], str, str]] = {

@@ -112,11 +112,16 @@ async def test_a_fabric_counts_from_the_next_launch_on_and_plans_know_nothing_of
 @pytest.mark.parametrize(
     ("fabric", "who", "fields", "said"),
     [
-        (a_fabric(subject="group:cv"), ANN, {"nodes": 2}, "group: the fast network of training is for others"),
+        (a_fabric(subject="group:cv"), ANN, {"nodes": 2}, "The fast network of training is for others"),
         (a_fabric(subject="group:ml"), ANN, {"nodes": 2}, None),
         (a_fabric(subject="group:cv"), ANN, {"nodes": 1}, None),
         (a_fabric("other", subject="group:cv"), ANN, {"nodes": 2}, None),
-        (a_fabric(host_network=True), ANN, {"nodes": 2, "gpus": 1}, "gpus: this task does not get the fast network"),
+        (
+            a_fabric(host_network=True),
+            ANN,
+            {"nodes": 2, "gpus": 1},
+            "It does not get the fast network of training",
+        ),
     ],
     ids=["not for them", "for them", "one node", "another group", "shares of nodes"],
 )
