@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
@@ -22,6 +22,9 @@ from hai_scheduler.service.workspace.fabric_trials import FabricTrials
 from hai_scheduler.service.workspace.rank_env import DEVICE_VARIABLES, check_variables
 from hai_scheduler.store.codec import fields_codec
 from hai_scheduler.store.transaction import Tx
+
+#: How many characters of an annotation events have.
+_SHOWN: Final = 200
 
 
 @dataclass(slots=True, eq=False)
@@ -136,5 +139,7 @@ def _subject(fabric: Fabric) -> str:
 
 
 def _facts(fabric: Fabric) -> Mapping[str, Any]:
-    """All fields of the fabric, for its events; of variables their names alone, as values may be private."""
-    return {**fields_codec(Fabric).write(fabric), "variables": sorted(fabric.variables)}
+    """All fields of the fabric, for its events: of variables their names alone, of annotations how they begin."""
+    annotations = {key: value[:_SHOWN] for key, value in sorted(fabric.annotations.items())}
+    facts = {"variables": sorted(fabric.variables), "annotations": annotations}
+    return {**fields_codec(Fabric).write(fabric), **facts}

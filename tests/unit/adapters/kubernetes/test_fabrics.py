@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from random import Random
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from hai_scheduler.adapters.kubernetes import manifests
 from hai_scheduler.adapters.kubernetes.cluster_cache import ClusterCache
 from hai_scheduler.adapters.kubernetes.fabrics import PodTrial
-from hai_scheduler.core.workspace.fabrics import NETWORKS, Fabric
+from hai_scheduler.core.workspace.fabrics import NETWORKS, Fabric, fabric_of
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.fabric_trials import FabricRefused
-from kit.builders import a_fabric
-from unit.adapters.kubernetes.things import a_kube_node, some_settings
+from kit.builders import a_fabric, a_launch
+from unit.adapters.kubernetes.things import OWNER, a_kube_node, capacity, some_settings
 
 
 def a_node(name: str, group: str = "training", **offered: str) -> dict[str, Any]:
@@ -144,3 +146,20 @@ async def test_a_server_that_cannot_be_asked_is_no_answer(server, clock, nodes) 
     with pytest.raises(Temporary):
         await tried(server, clock, a_fabric())
     assert json.dumps(server.objects["pods"]) == "{}"
+
+
+def test_of_ten_thousand_drawn_runs_none_gets_devices_that_are_for_others() -> None:
+    drawn, settings, node = Random(32), some_settings(), capacity(gpus=8)
+    subjects = ["public", "user:ann", "user:bob", "group:cv", "group:nlp", "user:cv", "group:ann"]
+    given = 0
+    for number in range(1, 10_001):
+        rows = [a_fabric(drawn.choice(["training", "other"]), subject=one) for one in drawn.sample(subjects, 2)]
+        user, groups = drawn.choice(["ann", "bob", "eve", "cv"]), set(drawn.sample(["cv", "nlp", "ann"], 1))
+        fabric, gpus = fabric_of(rows, "training", user, groups), drawn.choice([(), ((0, 1),)])
+        pod = manifests.pod(a_launch(number, user=user, fabric=fabric, gpus=gpus), 0, node, settings, OWNER)
+        limits = pod["spec"]["containers"][0]["resources"]["limits"]
+        mine = {"public", f"user:{user}", *(f"group:{name}" for name in groups)}
+        may = any(row.group == "training" and row.subject in mine for row in rows)
+        assert limits.get("rdma/hca") == (("2" if gpus else "8") if may else None), (user, groups, rows)
+        given += may
+    assert 2000 < given < 8000, "both were drawn"

@@ -151,10 +151,12 @@ async def test_an_admin_asks_what_counts_for_a_user() -> None:
 
 
 async def test_each_change_is_in_the_audit_without_the_values_of_variables() -> None:
-    service = await with_fabrics(a_fabric(variables={"KEY": "hidden"}), a_fabric(shared=True))
+    long = {"a.example/b": "x" * 100_000}
+    service = await with_fabrics(a_fabric(variables={"KEY": "hidden"}, annotations=long), a_fabric(shared=True))
     await service.platform.workspace.fabrics.delete(ADMIN, "training", "public")
     put = await service.events("fabric.put")
     assert (put[0].data["before"], put[0].data["variables"], "hidden" in str(put)) == (None, ["KEY"], False)
+    assert len(put[0].data["annotations"]["a.example/b"]) == 200
     assert (put[1].data["before"]["shared"], put[1].data["shared"]) == (False, True)
     assert [event.data for event in await service.events("fabric.deleted")] == [
         {"group": "training", "subject": "public"}
