@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -93,23 +92,6 @@ async def test_a_gang_of_the_right_people_gets_the_devices_and_others_never_do(h
         assert [limits.get(resource) for limits in await limits_of(harness, "1.1")] == ["4", "4"]
         assert [resource in limits for limits in await limits_of(harness, "2.1")] == [False, False]
         await harness.release()
-
-
-async def test_users_outside_of_the_subjects_never_get_a_device(harness) -> None:
-    """The API server takes the pods of drawn runs as dry runs: each requests the devices if and only if it may."""
-    resource, drawn = HCA.format("drawn"), random.Random(32)
-    subjects = ("user:ann", "user:bob", "group:cv", "group:nlp")
-    async with offered({harness.node("node-1"): {resource: 8}}):
-        cluster = await harness.open()
-        await counted(harness, cluster, resource, 8)
-        for _ in range(100):
-            rows = [Fabric(group="training", subject=one, resources={resource: 8}) for one in drawn.sample(subjects, 2)]
-            user, groups = drawn.choice(["ann", "bob", "eve"]), set(drawn.sample(["cv", "nlp", "ops"], 1))
-            fabric = fabric_of(rows, "training", user, groups)
-            may = {f"user:{user}", *(f"group:{name}" for name in groups)}
-            assert (fabric is not None) == any(row.subject in may for row in rows)
-            if fabric is not None:
-                assert list(await cluster.fabrics.try_out(fabric)) == []
 
 
 async def test_a_pod_whose_devices_are_in_use_is_given_up_with_the_schedulers_words(harness) -> None:
