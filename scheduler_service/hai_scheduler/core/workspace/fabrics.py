@@ -200,7 +200,7 @@ def doubts(fabric: Fabric) -> list[str]:
         )
     if fabric.host_network:
         found.append(
-            "host_network: network policies do not hold for the pods of these runs, and they reach every service of "
-            "their nodes"
+            "host_network: network policies do not hold for the pods of these runs, which reach all that their nodes "
+            "do; where policies are enforced, let the addresses of the nodes reach the scheduler's API"
         )
     return found
