@@ -17,14 +17,12 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
-from hai_scheduler.core.workspace.fabrics import Fabric
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
 from hai_scheduler.ports.errors import LeaseLost
 from hai_scheduler.ports.values import Lease, UserRecord
 from hai_scheduler.store.store import Store
 from kit.builders import (
     T0,
-    a_fabric,
     a_mount_rule,
     a_quota,
     a_strike,
@@ -321,41 +319,6 @@ class TestSurroundings:
             async with store.read() as tx:
                 assert list(await tx.mount_rules.all()) == [rule]
 
-    async def test_fabrics_are_rows_by_node_group_and_subject(self, store: Store) -> None:
-        rows = [a_fabric("a", subject="user:ä b"), a_fabric("b", subject="group:x"), a_fabric("b", subject="public")]
-        async with store.write() as tx:
-            assert list(await tx.fabrics.all()) == []
-            await tx.fabrics.put(a_fabric("b", subject="group:x", shared=True))
-            for row in reversed(rows):
-                await tx.fabrics.put(row)
-            assert list(await tx.fabrics.all()) == rows
-        async with store.write() as tx:
-            assert await tx.fabrics.delete("b", "group:x")
-            assert not await tx.fabrics.delete("b", "group:x")
-            assert not await tx.fabrics.delete("a", "public")
-        async with store.read() as tx:
-            assert list(await tx.fabrics.all()) == [rows[0], rows[2]]
-
-    async def test_every_field_of_a_fabric_comes_back_and_can_be_emptied_again(self, store: Store) -> None:
-        full = a_fabric(
-            subject="group:ä",
-            resources={"rdma/b": 2, "rdma/a": 1},
-            shared=True,
-            annotations={"k8s.v1.cni.cncf.io/networks": "roce-0"},
-            variables={"B": "ä", "EMPTY": ""},
-            shm_bytes=2**36,
-            host_network=True,
-            memlock_bytes=2**33,
-            single_node=True,
-            description="ä\n",
-        )
-        assert like_default(full, Fabric(group="")) == [], "give these a value"
-        for row in (full, Fabric(group=full.group, subject=full.subject)):
-            async with store.write() as tx:
-                await tx.fabrics.put(row)
-            async with store.read() as tx:
-                assert list(await tx.fabrics.all()) == [row]
-
     async def test_environments_are_rows_by_name(self, store: Store) -> None:
         known = [an_environment("Zoe"), an_environment("a"), an_environment("torch-2")]
         async with store.write() as tx:
@@ -415,8 +378,6 @@ class TestSurroundings:
             for writing in (
                 tx.mount_rules.put(a_mount_rule()),
                 tx.mount_rules.delete("data"),
-                tx.fabrics.put(a_fabric()),
-                tx.fabrics.delete("training", "public"),
                 tx.environments.put(an_environment()),
                 tx.environments.delete("torch"),
             ):

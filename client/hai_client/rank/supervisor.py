@@ -34,7 +34,7 @@ from hai_client.rank.starting.spec import BadSpec, Spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
     from typing import Any
 
     from hai_client.linux.identity import Account
@@ -190,15 +190,6 @@ class Supervisor:
     def say(self, text: str) -> None:
         """Write a line of the platform into the log."""
         self._log.say(text)
-
-    def look_at_network(self, memlock_bytes: int, env: Mapping[str, str], node: str) -> None:
-        """Say in the log, and tell the service, what keeps the rank from the fast network of its fabric."""
-        # Imported here: few runs have a fabric.
-        from hai_client.rank.starting import fabric
-
-        for found in fabric.look(memlock_bytes, env, node):
-            self.say(found.sentence)
-            self._records.tell_fallback(found.why)
 
     def never_start(self, start_error: str | None = None) -> None:
         """Record that the rank was ended before its command was started; `start_error` says why if by mistake."""

@@ -37,7 +37,7 @@ def configure_admin(verbs: Any) -> None:
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    resource = "how many of a resource of device plugins each node gives its rank, such as rdma/hca=8; can be repeated"
+    resource = "a resource of device plugins, and how many a rank gets of its node, as in rdma/hca=8; can be repeated"
     option(parser, "--resource NAME=N ...", resource, _resource, dest="resources")
     option(parser, "--shared", "one of a resource serves a whole node: each rank on it gets one, not a share of them")
     networks = "further networks of Multus, with commas, such as roce-0,roce-1"

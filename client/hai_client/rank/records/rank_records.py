@@ -75,10 +75,6 @@ class RankRecords:
         now = rfc3339(time.time_ns())
         self._outbox.post({"kind": "machine", "at": now, "machine": machine(), "glibc": glibc()})
 
-    def tell_fallback(self, why: str) -> None:
-        """Report that the RDMA of the rank falls back to TCP."""
-        self._outbox.post({"kind": "network", "at": rfc3339(time.time_ns()), "fallback": why})
-
     def note_notice(self, received: dict[str, Any], *, caught: bool | None, own: bool) -> None:
         """Record that the job got a notice, and report it unless it is the supervisor's own."""
         if self.data["notified_at"] is None:

@@ -24,8 +24,8 @@ _ACTIVE = "ACTIVE"
 _OFF = "RDMA will fall back to TCP: "
 
 
-class Fallback:
-    """Why RDMA will not be used: a word for the service, and a sentence for the log."""
+class Obstacle:
+    """What keeps a rank from RDMA: a word for the service, and a sentence for the log."""
 
     def __init__(self, why: str, sentence: str) -> None:
         self.why = why
@@ -34,7 +34,7 @@ class Fallback:
 
 def look(
     memlock_bytes: int, env: Mapping[str, str], node: str, *, devices: str = DEVICES, doors: str = DOORS
-) -> list[Fallback]:
+) -> list[Obstacle]:
     """Return what keeps a rank from RDMA; an empty list: nothing that can be seen.
 
     Args:
@@ -48,24 +48,24 @@ def look(
     there = _devices(devices)
     if not there or not _names(doors):
         words = "no RDMA device is in the container: look at the device plugin of"
-        found.append(Fallback("no_device", f"{words} {node}, and at the share of devices that few GPUs get"))
+        found.append(Obstacle("no_device", f"{words} {node}, and at the share of devices that few GPUs get"))
     else:
         active = [name for name, up in there.items() if up]
         if active:
             found += _variables(env, active)
         else:
             names = ", ".join(there)
-            found.append(Fallback("no_port", f"no port of {names} is active: look at the links of {node}"))
+            found.append(Obstacle("no_port", f"no port of {names} is active: look at the links of {node}"))
     return found
 
 
-def _memlock(needed: int, node: str) -> list[Fallback]:
+def _memlock(needed: int, node: str) -> list[Obstacle]:
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     if limit == resource.RLIM_INFINITY or limit >= needed:
         return []
     may, must = format_bytes(Decimal(limit)), format_bytes(Decimal(needed))
     words = f"a rank may lock {may} of memory and needs {must}: raise LimitMEMLOCK of the container runtime on {node}"
-    return [Fallback("memlock", words)]
+    return [Obstacle("memlock", words)]
 
 
 def _devices(folder: str) -> dict[str, bool]:
@@ -77,16 +77,16 @@ def _devices(folder: str) -> dict[str, bool]:
     return found
 
 
-def _variables(env: Mapping[str, str], devices: list[str]) -> list[Fallback]:
+def _variables(env: Mapping[str, str], devices: list[str]) -> list[Obstacle]:
     """Return what variables of NCCL do to RDMA, as its documentation has it."""
     if env.get("NCCL_IB_DISABLE", "0").strip() not in ("", "0"):
-        return [Fallback("variable", "NCCL_IB_DISABLE turns it off: take the variable away, or set it to 0")]
+        return [Obstacle("variable", "NCCL_IB_DISABLE turns it off: take the variable away, or set it to 0")]
     if env.get("NCCL_NET", "").strip().lower() == "socket":
-        return [Fallback("variable", "NCCL_NET=Socket turns it off: take the variable away")]
+        return [Obstacle("variable", "NCCL_NET=Socket turns it off: take the variable away")]
     wanted = env.get("NCCL_IB_HCA", "").strip()
     if wanted and not any(_meant(wanted, name) for name in devices):
         there = ", ".join(devices)
-        return [Fallback("variable", f"NCCL_IB_HCA={wanted[:80]} leaves none of {there}: name one of these")]
+        return [Obstacle("variable", f"NCCL_IB_HCA={wanted[:80]} leaves none of {there}: name one of these")]
     return []
 
 

@@ -100,7 +100,7 @@ def network(launch: LaunchOrder) -> dict[str, Any]:
     """Return the fields of a pod's spec that give it the network of its node, if its fabric says so."""
     if launch.fabric is None or not launch.fabric.host_network:
         return {}
-    # The policy `ClusterFirst` would mean the node's own DNS here, which knows no names of ranks.
+    # The default policy would mean the node's own DNS here, which knows no names of ranks.
     return {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
 
 
