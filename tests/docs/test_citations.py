@@ -31,7 +31,7 @@ ELSEWHERE = frozenset(_ELSEWHERE.split())
 #: Files of examples, of other projects and of builds, and an address.
 _OTHER_FILES = """
     tool.py train/digits.py torch/version.py ROOT/config.toml shared/peers/slurm_baseline.sh 训练.py test_MODULE.py
-    test_MODULE_WHAT.py hai_lab/labextension hai_lab/page api/tasks test-results/gpu.md
+    test_MODULE_WHAT.py hai_lab/labextension hai_lab/page api/tasks
 """
 OTHER_FILES = frozenset(_OTHER_FILES.split())
 PACKAGES = ("hai_client", "hai_ffrecord", "hai_hub", "hai_lab", "hai_scheduler", "hai_slurm", "hai_spawner")

@@ -42,7 +42,7 @@ def test_the_start_finds_the_gpus(up: Up) -> None:
 
 
 def test_tasks_see_what_they_were_given(at: Tasks) -> None:
-    assert tasks.sees(at, cards()).startswith("CUDA_VISIBLE_DEVICES=0,1: GPU-")
+    assert tasks.sees(at, cards()).startswith("CUDA_VISIBLE_DEVICES=0,1: CUDA shows GPU-")
     assert {word[:7] for word in tasks.two_share(at, cards()).split(", ")} == {"0: GPU-", "1: GPU-"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,5 +40,4 @@ def test_a_training_ends_with_the_loss_of_one_that_goes_through(at: Tasks, torch
 
 
 def test_a_profile_has_steps_and_no_kernels(at: Tasks, torch: training.Torch) -> None:
-    text = training.profiled(at, torch)
-    assert " on cpu; 0 kernels, 0 of NCCL;" in text
+    assert re.match(r"0 kernels, 0 of NCCL, on cpu: [1-9]\d* steps of ", training.profiled(at, torch))

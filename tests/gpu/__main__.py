@@ -63,15 +63,18 @@ def found_by(up: Up, gpus: int) -> str:
 def look() -> list[dict[str, str]]:
     """Return the GPUs of this machine. Raises NotShown: there are none, or nothing tells of them."""
     try:
-        why = "" if nvml.count() else "the driver shows none"
+        count, why = len(nvml.indices()), "it shows none"
     except nvml.NoLibrary as error:
-        why = str(error)
-    if why:
+        count, why = 0, str(error)
+    if not count:
         raise NotShown(f"there is no NVIDIA GPU that answers ({why}); run it on a machine where `nvidia-smi` lists one")
     try:
-        return cards()
+        known = cards()
     except FileNotFoundError:
         raise NotShown("nvidia-smi, which HAI is compared with, is not on PATH; install it with the driver") from None
+    if len(known) != count:
+        raise NotShown("CUDA_VISIBLE_DEVICES leaves GPUs out, and all of the machine are looked at: unset it")
+    return known
 
 
 def run(known: list[dict[str, str]], folder: Path, options: argparse.Namespace) -> bool:

@@ -19,13 +19,15 @@ SETTLED_S = 4.0
 
 def found(known: list[dict[str, str]]) -> str:
     """The start counts the GPUs that nvidia-smi lists, in its order, and each can be named by its UUID."""
-    count = nvml.count()
-    assert count == len(known), f"HAI counts {count} GPUs, nvidia-smi lists {len(known)}"
+    counted = nvml.indices()
+    assert counted == list(range(len(known))), f"HAI finds GPUs {counted}, nvidia-smi lists {len(known)}"
     for index, card in enumerate(known):
         for word in (str(index), card["uuid"]):
             total = sum((gpu.memory_bytes() or 0) // MIB for gpu in nvml.open_gpus(word))
             assert abs(total - float(card["memory.total"])) <= 16, f"GPU {word}: {total} MiB, nvidia-smi has {card}"
-    return f"{count}: " + "; ".join(f"{card['name']}, {card['memory.total']} MiB, {card['uuid']}" for card in known)
+    return f"{len(known)}: " + "; ".join(
+        f"{card['name']}, {card['memory.total']} MiB, {card['uuid']}" for card in known
+    )
 
 
 def mig(known: list[dict[str, str]]) -> str:

@@ -27,7 +27,7 @@ def make_gpu(out: Path, env: dict[str, str], minutes: str) -> subprocess.Complet
 def test_without_a_gpu_it_is_skipped_in_words(tmp_path: Path) -> None:
     done = make_gpu(tmp_path, {"LD_LIBRARY_PATH": str(nvml.build(tmp_path).parent)}, "1")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("skipped: there is no NVIDIA GPU that answers (the driver says 9)")
+    assert done.stdout.startswith("skipped: there is no NVIDIA GPU that answers (nvmlInit_v2 says 9)")
 
 
 def test_without_nvidia_smi_it_is_skipped_in_words(tmp_path: Path) -> None:
@@ -35,6 +35,12 @@ def test_without_nvidia_smi_it_is_skipped_in_words(tmp_path: Path) -> None:
     done = make_gpu(tmp_path, {"LD_LIBRARY_PATH": str(library.parent), "FAKE_NVML_GPUS": "1", "PATH": ""}, "1")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("skipped: nvidia-smi")
+
+
+def test_where_gpus_are_left_to_others_it_is_skipped_in_words(tmp_path: Path) -> None:
+    done = make_gpu(tmp_path, nvml.build_driver(tmp_path / "driver", 2) | {"CUDA_VISIBLE_DEVICES": "1"}, "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("skipped: CUDA_VISIBLE_DEVICES leaves GPUs out")
 
 
 @pytest.mark.parametrize(

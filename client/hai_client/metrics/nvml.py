@@ -115,6 +115,10 @@ class NvidiaGpu:
         memory = self._memory()
         return None if memory is None else int(memory.total)
 
+    def index(self) -> int | None:
+        """Return the driver's number of the GPU; None if it does not say."""
+        return self._uint("nvmlDeviceGetIndex")
+
     def power_limit_w(self) -> float | None:
         """Return the power that the GPU may take, watts; None if it does not say."""
         limit = self._uint("nvmlDeviceGetEnforcedPowerLimit")
@@ -207,21 +211,21 @@ def open_gpus(visible: str | None, library: str = LIBRARY) -> list[NvidiaGpu]:
     return [NvidiaGpu(nvml, handle) for handle in handles if handle is not None]
 
 
-def count() -> int:
-    """Return how many GPUs the driver shows. It may hang: call this in a process that can be left alone.
+def indices() -> list[int]:
+    """Return the driver's numbers of the GPUs that a command would see with this process's CUDA_VISIBLE_DEVICES.
+
+    Instances of MIG are no GPUs. The driver may hang: call this in a process that can be left alone.
 
     Raises:
         NoLibrary: There is no driver, or it does not begin.
     """
-    found = c_uint()
-    try:
-        nvml = ctypes.CDLL(LIBRARY)
-        result = nvml.nvmlInit_v2() or nvml.nvmlDeviceGetCount_v2(byref(found))
-    except (OSError, AttributeError) as error:
-        raise NoLibrary(str(error)) from None
-    if result != _OK:
-        raise NoLibrary(f"the driver says {result}")
-    return found.value
+    import os
+
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        visible = ",".join(word for word in visible.split(",") if not word.strip().startswith("MIG-"))
+    found = (gpu.index() for gpu in open_gpus(visible))
+    return [index for index in found if index is not None]
 
 
 def _handle(library: ctypes.CDLL, word: str) -> c_void_p | None:

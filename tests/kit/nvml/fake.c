@@ -36,6 +36,7 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
   if (strncmp(uuid, "GPU-", 4)) return NOT_FOUND;
   return nvmlDeviceGetHandleByIndex_v2(atoi(strrchr(uuid, '-') + 1), device);
 }
+int nvmlDeviceGetIndex(void *device, unsigned *index) { *index = number(device); return OK; }
 int nvmlDeviceGetUtilizationRates(void *device, Use *use) {
   if (is("FAKE_NVML_HANGS")) for (;;) pause();
   use->gpu = BUSY(number(device)) ? 90 + number(device) : 0; use->memory = 40; return OK;
