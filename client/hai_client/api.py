@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from hai_client import settings
 from hai_client.calls.cluster import ClusterCalls
+from hai_client.calls.fabrics import FabricCalls
 from hai_client.calls.feed import FeedCalls
 from hai_client.calls.metrics import MetricsCalls
 from hai_client.calls.notifications import NotificationCalls
@@ -27,6 +28,7 @@ class Client(
     ClusterCalls,
     QuotaCalls,
     StorageCalls,
+    FabricCalls,
     SnapshotCalls,
     OrphanCalls,
     PeopleCalls,

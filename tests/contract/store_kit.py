@@ -11,7 +11,7 @@ from hai_scheduler.core.model.ids import Origin, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.run import Blame, RankState, Run
+from hai_scheduler.core.model.run import Blame, Fallback, RankState, Run
 from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.usage_summary import UsageLevel, UsageSummary
 from hai_scheduler.store.store import Store
@@ -81,6 +81,7 @@ def full_run(number: int = 2) -> Run:
             unstarted=Blame.UNKNOWN,
             supervisor_killed=True,
             idle_gpus_since=at(4),
+            fallback=Fallback.NO_PORT,
             watched=False,
             summary=a_summary(seconds=9),
         ),

@@ -14,7 +14,7 @@ from docs.kit import files, name_of
 EXCEPTIONS = {
     "a thing of the service, and the client's class for it, which `make reference` writes": """
         Checkpoint Cluster CodeSnapshot ContainerEnvironment DecisionPage Environment
-        EnvironmentDetail EnvironmentList Event EventKind EventPage Explanation Failure Forecast
+        EnvironmentDetail EnvironmentList Event EventKind EventPage Explanation Fabric FabricList Failure Forecast
         ForecastAssumption ForecastCost GroupOverview HaienvFacts Health Holder LevelCount LogCount
         LogHits LogLine LogPage MountRule MountRuleList Node NodeList NodeTask Notice OrphanList
         OwnQuota Phases Policy PolicyNumber PolicyValue Quota QuotaList Rank Recording RecordingList

@@ -29,3 +29,18 @@ def test_the_rank_that_failed_first_is_shown_wherever_one_looks(platform: Platfo
     assert sorted(merged[1:-1]) == ["0: rank 0 is up", "1: no such file: train.bin", "1: rank 1 is up"]
     assert merged[0].startswith("[hai] -- run 1 started on ")
     assert merged[-1].startswith("[hai] -- run 1 failed at ")
+
+
+def test_a_fabric_that_the_cluster_cannot_give_is_refused_and_one_that_it_can_reaches_the_gang(
+    platform: Platform,
+) -> None:
+    """The API asks for the trial, and the loop, another process, carries it out."""
+    put = ("admin", "fabrics", "put", "training")
+    refused = platform.hai(*put, "--resource", "rdma/hca=8", check=False)
+    assert refused.returncode == 2, refused.stderr
+    assert "resources: ranks are processes of this machine" in refused.stderr
+    platform.hai(*put, "--var", "NCCL_IB_HCA=mlx5")
+    platform.hai("submit", "-f", "-n", "2", "--name", "fast", "--", "sh", "-c", "echo hca $NCCL_IB_HCA")
+    assert "hca mlx5" in platform.hai("logs", "fast").stdout
+    platform.hai("admin", "fabrics", "rm", "training")
+    assert platform.json("admin", "fabrics", "list") == {"items": []}

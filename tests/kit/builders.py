@@ -19,6 +19,7 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Notice, Rank, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
 from hai_scheduler.core.workspace.environments import Environment
+from hai_scheduler.core.workspace.fabrics import Fabric
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
@@ -147,6 +148,11 @@ def a_mount_rule(name: str = "data", **fields: Any) -> MountRule:
     removes = fields.get("action") is Action.REMOVE
     what = {"kind": None, "source": ""} if removes else {"kind": MountKind.HOST_PATH, "source": f"/src/{name}"}
     return MountRule(**{"name": name, "subject": "public", "mount_path": "/data", **what, **fields})
+
+
+def a_fabric(group: str = "training", **fields: Any) -> Fabric:
+    """Eight RDMA devices of each node, for all users."""
+    return Fabric(group=group, **{"resources": {"rdma/hca": 8}, **fields})
 
 
 def an_environment(name: str = "torch", **fields: Any) -> Environment:

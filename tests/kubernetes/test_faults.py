@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -110,15 +109,6 @@ async def test_a_rank_that_runs_out_of_memory_says_so(harness) -> None:
     (rank,) = await ranks_when(harness, cluster, RankState.EXITED)
     assert (rank.exit_code, rank.start_error) == (137, None)
     assert rank.message == OUT_OF_MEMORY
-
-
-async def test_a_pod_that_fits_nowhere_is_given_up_with_the_schedulers_words(harness) -> None:
-    cluster = await harness.open_with(
-        rdma_groups={"training"}, rdma_resources={"example.com/none": 1}, start_timeout=timedelta(seconds=3)
-    )
-    await cluster.launch(replace(harness.launch(1, harness.waits()), rights=frozenset({"rdma"})))
-    (rank,) = await ranks_when(harness, cluster, RankState.EXITED)
-    assert "Insufficient example.com/none" in rank.start_error
 
 
 async def test_a_launch_that_was_killed_on_its_way_is_completed_by_the_next_service(

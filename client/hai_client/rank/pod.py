@@ -20,6 +20,7 @@ from hai_client.rank.notices.stop_signals import PodEviction
 from hai_client.rank.records.log_upload import LogUploader, every_s
 from hai_client.rank.records.termination import PodStatus
 from hai_client.rank.shared.api import RankApi
+from hai_client.rank.shared.times import rfc3339
 from hai_client.rank.shared.wakeup_pipe import WakeupPipe
 from hai_client.rank.starting import lock
 from hai_client.rank.starting.podspec import MESSAGE_FILE, RUN_DIR, PodSpec, archive
@@ -78,6 +79,8 @@ def _run(pod: PodSpec, status: PodStatus, wakeup_pipe: WakeupPipe) -> None:
     supervisor = Supervisor(spec, status, wakeup_pipe, api, stop_signals, pod=True)
     if pod.upload_log:
         uploader.start()
+    if pod.memlock_bytes:
+        _look_at_network(pod, api, supervisor)
     addresses = _addresses(pod, api, wakeup_pipe, supervisor)
     if addresses is None:
         supervisor.say("the run was ended before it began; the command was not started")
@@ -92,6 +95,18 @@ def _run(pod: PodSpec, status: PodStatus, wakeup_pipe: WakeupPipe) -> None:
         supervise(supervisor)
     if pod.upload_log:
         uploader.finish(stop_signals.left_s(time.monotonic()))
+
+
+def _look_at_network(pod: PodSpec, api: RankApi, supervisor: Supervisor) -> None:
+    """Say in the log, and tell the service, what keeps the rank from the fast network of its fabric."""
+    # Imported here: few runs have a fabric.
+    from hai_client.rank.records.reports import Outbox
+    from hai_client.rank.starting import fabric
+
+    outbox = Outbox(api)
+    for found in fabric.look(pod.memlock_bytes, {**os.environ, **pod.spec.env}, pod.node):
+        supervisor.say(found.sentence)
+        outbox.post({"kind": "network", "at": rfc3339(time.time_ns()), "fallback": found.why})
 
 
 def _addresses(pod: PodSpec, api: RankApi, wakeup_pipe: WakeupPipe, supervisor: Supervisor) -> list[str] | None:

@@ -262,6 +262,9 @@ class Rank:
     message: str | None = None
     #: Since when all GPUs of the rank are idle (I1); None: they are not, or it is not known.
     idle_gpus_since: datetime | None = None
+    #: Why its RDMA falls back to TCP; None: it does not, or it is not known. One of memlock, no_device, no_port,
+    #: variable.
+    fallback: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -471,6 +474,9 @@ class Node:
     #: takes no new runs on it. One of down, orphaned, draining, cordoned, quarantined, closed, held, shared, free.
     state: str = "free"
     reason: str | None = None  #: Why it takes no new runs, as sentences; None: it does.
+    #: Why RDMA falls back to TCP there, as a rank that runs there has found, and who can do what; None: it does not, or
+    #: it is not known.
+    network: str | None = None
     since: datetime | None = None  #: Since when it is ready or not, closed or open, and marked or not; None: not known.
     by: str | None = None  #: The admin who has put the mark on it, or has taken it away; None: no admin has.
     seen_at: datetime | None = None  #: When the service saw it last.

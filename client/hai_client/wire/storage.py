@@ -1,4 +1,4 @@
-"""Mount rules, images, environments and snapshots, as frozen dataclasses.
+"""Mount rules, fabrics, images, environments and snapshots, as frozen dataclasses.
 
 Written by `make reference` from the models of the service: change those, not this. Times are aware
 datetimes; lengths of time are seconds in fields that end in `_s`; states, priorities, kinds and reasons are the plain
@@ -97,6 +97,40 @@ class ContainerConfig:
     warnings: tuple[str, ...]
     #: The folders of environments of haienv that it sees, below their root; None: all.
     haienvs: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fabric:
+    """A fabric."""
+
+    group: str
+    subject: str
+    resources: dict[str, int]
+    shared: bool
+    annotations: dict[str, str]
+    variables: dict[str, str]
+    shm_bytes: int
+    host_network: bool
+    memlock_bytes: int
+    single_node: bool
+    description: str
+    version: str = ""  #: Sent back in `If-Match`, it makes a change fail if the fabric has changed in the meantime.
+    #: In the answer to a change: warnings on values that are probably mistakes, and on nodes that have too little.
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FabricList:
+    """Fabrics, by node group and subject."""
+
+    items: tuple[Fabric, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FabricTried:
+    """What a trial has found: no run would be refused for it."""
+
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,6 +119,10 @@ export const EventKind = {
   MOUNT_PUT: 'mount.put',
   /** A mount rule was removed. */
   MOUNT_DELETED: 'mount.deleted',
+  /** A fabric was written. */
+  FABRIC_PUT: 'fabric.put',
+  /** A fabric was removed. */
+  FABRIC_DELETED: 'fabric.deleted',
   /** An environment was written. */
   ENVIRONMENT_PUT: 'environment.put',
   /** An environment was removed. */

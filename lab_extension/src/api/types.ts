@@ -88,6 +88,8 @@ export interface INode {
     'down' | 'orphaned' | 'draining' | 'cordoned' | 'quarantined' | 'closed' | 'held' | 'shared' | 'free';
   /** Why it takes no new runs, as sentences; null: it does. */
   reason: string | null;
+  /** Why RDMA falls back to TCP there, as a rank that runs there has found, and who can do what; null: it does not, or it is not known. */
+  network: string | null;
   /** Since when it is ready or not, closed or open, and marked or not; null: not known. */
   since: string | null;
   /** The admin who has put the mark on it, or has taken it away; null: no admin has. */
@@ -1390,6 +1392,8 @@ export interface IRank {
   message: string | null;
   /** Since when all GPUs of the rank are idle (I1); null: they are not, or it is not known. */
   idle_gpus_since: string | null;
+  /** Why its RDMA falls back to TCP; null: it does not, or it is not known. */
+  fallback: 'memlock' | 'no_device' | 'no_port' | 'variable' | null;
 }
 
 /** A generation of an environment of haienv. */

@@ -19,6 +19,7 @@ export function aNode(name: string, given: Partial<INode> = {}): INode {
     orphan: null,
     state: 'free',
     reason: null,
+    network: null,
     since: null,
     by: null,
     seen_at: '2026-11-21T04:00:00Z',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hai_scheduler.api.handlers import cluster, environments, people, policy, runs, storage
+from hai_scheduler.api.handlers import cluster, environments, fabrics, people, policy, runs, storage
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.preconditions import HEADERS
 from hai_scheduler.api.server.route import Route
@@ -145,6 +145,43 @@ ADMIN_ROUTES: Final[tuple[Route, ...]] = (
         status=204,
         codes=("conflict", "not_found"),
         headers=HEADERS,
+    ),
+    Route(
+        "GET",
+        "/fabrics",
+        SCOPE_ADMIN,
+        fabrics.show_all,
+        "All fabrics, by node group and subject, or the one that counts for a user",
+        codes=("not_found",),
+    ),
+    Route(
+        "PUT",
+        "/fabrics",
+        SCOPE_ADMIN,
+        fabrics.put,
+        "Write a fabric, after a trial: what the network of a node group asks of the pods of its subject's runs",
+        kind=Kind.EXPENSIVE,
+        codes=("conflict", "unavailable"),
+        headers=HEADERS,
+    ),
+    Route(
+        "DELETE",
+        "/fabrics",
+        SCOPE_ADMIN,
+        fabrics.delete,
+        "Remove a fabric",
+        status=204,
+        codes=("conflict", "not_found"),
+        headers=HEADERS,
+    ),
+    Route(
+        "POST",
+        "/fabrics/trial",
+        SCOPE_ADMIN,
+        fabrics.try_out,
+        "Try a fabric with the pod of a rank, as a dry run; nothing is written",
+        kind=Kind.EXPENSIVE,
+        codes=("conflict", "unavailable"),
     ),
     Route(
         "PUT",

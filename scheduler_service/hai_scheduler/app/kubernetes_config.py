@@ -139,14 +139,10 @@ class KubernetesSettings(Configurable):
     service_account = Unicode("", help="Service account of the pods; no token of it is mounted.").tag(config=True)
     run_as_user = Int(1000, help="User id of the ranks; not 0.").tag(config=True)
     run_as_group = Int(100, help="Group id of the ranks.").tag(config=True)
-    shm_size = Unicode("16Gi", help="Size of /dev/shm; empty is half of the node's memory.").tag(config=True)
-    rdma_groups = List(Unicode(), help="Node groups where users with the right `rdma` get RDMA devices.").tag(
-        config=True
-    )
-    rdma_resources = Dict(
-        help='RDMA resources of each pod of these users, and how many, for example `{"rdma/hca": 1}`.'
+    shm_size = Unicode(
+        "16Gi", help="Size of /dev/shm, where a fabric names none; empty is half of the node's memory."
     ).tag(config=True)
-    master_port = Int(29500, help="MASTER_PORT: each pod has a network of its own.").tag(config=True)
+    master_port = Int(29500, help="MASTER_PORT of pods that have a network of their own.").tag(config=True)
     haienv_claim = Unicode(
         "",
         help="Claim of the namespace with the environments of haienv: every rank sees it at `HaiScheduler.haienv_root`,"
@@ -309,11 +305,6 @@ def _groups(value: Mapping[object, object]) -> str:
     return ""
 
 
-def _counts(value: Mapping[object, object]) -> str:
-    good = all(isinstance(name, str) and isinstance(number, int) and number > 0 for name, number in value.items())
-    return "" if good else 'write how many of which resource, for example {"rdma/hca": 1}'
-
-
 def _texts(value: Mapping[object, object]) -> str:
     good = all(isinstance(part, str) for pair in value.items() for part in pair)
     return "" if good else "write names of variables and their values, all as text"
@@ -359,13 +350,11 @@ _CHECKS: Final[Mapping[str, Callable[[Any], str]]] = {
     "groups": _groups,
     "extra_labels": _labels,
     "extra_annotations": _annotations,
-    "rdma_resources": _counts,
 }
 _KINDS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "image_pull_secrets": tuple,
     "gpu_resources": tuple,
     "tolerations": tuple,
     "insecure_registries": frozenset,
-    "rdma_groups": frozenset,
     "ignored_groups": frozenset,
 }

@@ -59,6 +59,7 @@ class SchedulingLoop:
         self.housekeeping = Housekeeping(world)
         self.references = workspace.references
         self.code = workspace.code
+        self.fabric_trials = workspace.fabric_trials
         self.notifier = Notifier(world, Routing(world, Failures(world)), Sending(world))
         self.readiness = Readiness(world)
         self.health = Health(world)
@@ -82,6 +83,7 @@ async def _run_loop(loop: SchedulingLoop, settings: Settings, stop: asyncio.Even
     sweeping = asyncio.create_task(loop.housekeeping.run())
     holding = asyncio.create_task(loop.references.run(loop.housekeeping.leads))
     clearing = asyncio.create_task(loop.code.run(loop.housekeeping.leads))
+    trying = asyncio.create_task(loop.fabric_trials.run(loop.housekeeping.leads))
     telling = asyncio.create_task(loop.notifier.run(loop.housekeeping.leads))
     reading = asyncio.create_task(loop.health.news.run())
     stopping = asyncio.create_task(stop.wait())
@@ -90,6 +92,6 @@ async def _run_loop(loop: SchedulingLoop, settings: Settings, stop: asyncio.Even
         await loop.cycle.stop()
         await scheduling
     finally:
-        await end_tasks(sweeping, holding, clearing, telling, reading, stopping, scheduling)
+        await end_tasks(sweeping, holding, clearing, trying, telling, reading, stopping, scheduling)
         server.stop()
         await server.close_all_connections()

@@ -12,7 +12,9 @@ from hai_scheduler.core.model.leaving import Signal
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.pins import Pin
+from hai_scheduler.core.workspace.fabrics import Fabric
 from hai_scheduler.core.workspace.mounts import Mount
+from hai_scheduler.ports.fabric_trials import FabricTrial
 from hai_scheduler.ports.lineage import MarkedCluster
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.secret import Secret
@@ -65,8 +67,8 @@ class LaunchOrder:
     haienv_reads: tuple[str, ...] | None = None
     #: Folders that the ranks see, where ranks have file systems of their own; a folder comes before its subfolders.
     mounts: tuple[Mount, ...] = ()
-    #: Rights of the user beyond the ordinary: `rdma`.
-    rights: frozenset[str] = frozenset()
+    #: What the network of the node group asks of the ranks, beside variables, which are in `env`; None: nothing.
+    fabric: Fabric | None = None
     #: The account that the ranks run as, instead of the user's: the name of a Unix account or, on Kubernetes, the
     #: number of a user. Never root's. None: the user's.
     account: str | None = None
@@ -79,6 +81,11 @@ class Cluster(MarkedCluster, Protocol):
 
     On every kind of cluster, ranks learn of notices from the service's REST interface, through their supervisor.
     """
+
+    @property
+    def fabrics(self) -> FabricTrial:
+        """Tries fabrics on this cluster."""
+        ...
 
     async def nodes(self) -> Sequence[Node]:
         """All nodes, without the marks of admins. Raises Temporary."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from hai_scheduler.core.explaining.silence import SignsOfLife
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.run import Notice, RankState, Run
+from hai_scheduler.core.model.run import Fallback, Notice, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict
+from hai_scheduler.core.workspace.fabrics import NoFabric
 from hai_scheduler.sentences.catalogue import Language
 from hai_scheduler.sentences.verdicts import why
 from hai_scheduler.sentences.words import because, clock, duration, gang, level, listed, node_names
@@ -105,3 +107,19 @@ def silence_of(say: Language, signs: SignsOfLife, task: TaskId) -> str:
         used=since(signs.used),
         task=task,
     )
+
+
+def fallbacks_of(say: Language, run: Run) -> list[str]:
+    """Return why the RDMA of ranks falls back to TCP, and who can do what: the sentences of each cause."""
+    found = ((why, [rank.node for rank in run.ranks if rank.fallback is why]) for why in Fallback)
+    return [fallback_of(say, why, nodes) for why, nodes in found if nodes]
+
+
+def fallback_of(say: Language, why: Fallback, nodes: Sequence[str]) -> str:
+    """Return why RDMA falls back to TCP on these nodes, and who can do what: two sentences."""
+    return say(f"message.fallback_{why.value}", nodes=node_names(say, nodes))
+
+
+def lacks_fabric(say: Language, why: NoFabric, group: str, user: str) -> str:
+    """Return why the ranks of a task speak over TCP where others have a faster network, and what helps."""
+    return say(f"message.no_fabric_{why.value}", group=group, user=user)

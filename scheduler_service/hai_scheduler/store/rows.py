@@ -19,6 +19,7 @@ from hai_scheduler.core.notifying.values import Delivery, Notification
 from hai_scheduler.core.profiling.recordings import Recording
 from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
+from hai_scheduler.core.workspace.fabrics import Fabric
 from hai_scheduler.core.workspace.mounts import MountRule
 from hai_scheduler.ports.values import ArchivedUser, AuditEntry, HistoryEvent, UserRecord, UserVisit
 from hai_scheduler.store.codec import RowCodec
@@ -30,6 +31,7 @@ from hai_scheduler.store.tables import (
     AUDIT,
     ENVIRONMENTS,
     EVENTS,
+    FABRICS,
     FOUND_MACHINES,
     MOUNT_RULES,
     PROGRESS,
@@ -57,6 +59,7 @@ CONDITION: Final = RowCodec(NodeCondition, NODE_CONDITIONS, by="changed_by")
 CONTAINER: Final = RowCodec(DevelopmentContainer, CONTAINERS, user="user_name", node_group="group_name")
 DELIVERY: Final = RowCodec(Delivery, DELIVERIES, user="user_name")
 ENVIRONMENT: Final = RowCodec(Environment, ENVIRONMENTS, default="is_default")
+FABRIC: Final = RowCodec(Fabric, FABRICS, group="group_name")
 FOUND: Final = RowCodec(FoundMachine, FOUND_MACHINES, task="task_id")
 MOUNT_RULE: Final = RowCodec(MountRule, MOUNT_RULES)
 NODE_TIME: Final = RowCodec(NodeTime, CAPACITY)

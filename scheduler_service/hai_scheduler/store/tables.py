@@ -247,6 +247,14 @@ MOUNT_RULES = Table(
     Column("description", Text, nullable=False),
 )
 
+FABRICS = Table(
+    "hai_fabrics",
+    METADATA,
+    Column("group_name", Text, primary_key=True),
+    Column("subject", Text, primary_key=True),
+    Column("data", JSON, nullable=False),
+)
+
 ENVIRONMENTS = Table(
     "hai_environments",
     METADATA,

@@ -19,7 +19,12 @@ from hai_scheduler.store.parts.runs import StoredRuns
 from hai_scheduler.store.parts.storage import StoredAmounts
 from hai_scheduler.store.parts.tasks import StoredTasks
 from hai_scheduler.store.parts.users import StoredUsers
-from hai_scheduler.store.parts.workspace import StoredEnvironments, StoredFoundMachines, StoredMountRules
+from hai_scheduler.store.parts.workspace import (
+    StoredEnvironments,
+    StoredFabrics,
+    StoredFoundMachines,
+    StoredMountRules,
+)
 from hai_scheduler.store.small_tables import SmallTables
 from hai_scheduler.store.statements import Statements
 
@@ -49,6 +54,7 @@ class Tx:
         self.audit = StoredAudit(statements, tables)
         self.nodes = StoredNodes(statements, tables)
         self.mount_rules = StoredMountRules(statements, tables)
+        self.fabrics = StoredFabrics(statements, tables)
         self.environments = StoredEnvironments(statements, tables)
         self.found_machines = StoredFoundMachines(statements, tables)
         self.rates = StoredRates(statements, tables)

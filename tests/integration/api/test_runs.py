@@ -113,6 +113,8 @@ async def test_reports_are_taken_down(world, running) -> None:
         (0, {"kind": "saving", "seconds": -1}, "seconds"),
         (0, {"kind": "saving"}, "seconds"),
         (0, {"kind": "leaving"}, "seconds"),
+        (0, {"kind": "network"}, "fallback"),
+        (0, {"kind": "network", "fallback": "cosmic rays"}, "fallback"),
         (0, {"kind": "machine", "glibc": "2.31"}, "machine"),
         (0, {"kind": "machine", "machine": "x86_64", "glibc": "new"}, "glibc"),
     ],
@@ -120,6 +122,26 @@ async def test_reports_are_taken_down(world, running) -> None:
 async def test_a_bad_report_is_refused_by_name(world, running, rank, body, field) -> None:
     status, problem = await report(world, running, rank, **body)
     assert (status, problem["errors"][0]["field"]) == (400, field)
+
+
+async def test_a_rank_whose_rdma_falls_back_is_told_by_task_node_and_explanation(world) -> None:
+    task = await world.start(await world.submit(nodes=2), nodes=("node-1", "node-2"))
+    for rank, why in ((0, "memlock"), (1, "variable"), (1, "variable")):
+        assert await report(world, task, rank, kind="network", fallback=why) == (204, None)
+    said = (
+        "RDMA falls back to TCP on node-1: ranks there may lock less memory than their fabric needs. An admin can raise"
+    )
+    shown = (await world.json("GET", f"/tasks/{task.id}"))[1]
+    assert [rank["fallback"] for rank in shown["runs"][0]["ranks"]] == ["memlock", "variable"]
+    explained = (await world.json("GET", f"/tasks/{task.id}/explain"))[1]
+    for text in (shown["hint"], explained["sentence"]):
+        assert said in text
+        assert "RDMA falls back to TCP on node-2: a variable turns it off" in text
+    nodes = {node["name"]: node["network"] for node in (await world.json("GET", "/nodes", "bob"))[1]["items"]}
+    assert said in nodes["node-1"]
+    assert nodes["node-2"] is None, "what a user's variable does is not the node's doing"
+    await world.end(task, Reason.SUCCEEDED, TaskState.SUCCEEDED)
+    assert (await world.json("GET", f"/tasks/{task.id}"))[1]["hint"] is None
 
 
 async def test_a_run_that_is_over_is_gone(world, running) -> None:

@@ -61,6 +61,16 @@ def test_a_rank_that_is_alone_does_not_wait_for_others(pod, service) -> None:
     assert pod.log(pod.folder / "shared") == ["10.0.0.2"]
 
 
+def test_a_rank_that_cannot_have_the_network_of_its_fabric_says_so_before_others_are_up(pod, service) -> None:
+    pod.start("sh", "-c", "exit 0", memlock_bytes=2**60, env={"NCCL_IB_DISABLE": "1"})
+    wait_for("a report on the network", lambda: "network" in service.kinds())
+    service.gather("10.0.0.1", "10.0.0.2")
+    assert pod.wait() == 0
+    said = [line for line in pod.sent() if "RDMA will fall back to TCP" in line]
+    assert len(said) == service.kinds().count("network")
+    assert all(line.startswith("[hai] ") for line in said)
+
+
 @pytest.mark.parametrize("nodes", [["n-b"], ["n-b", "n-c"]], ids=["alone", "of a gang"])
 def test_a_pod_that_was_made_after_its_run_was_over_never_starts_its_command(pod, service, nodes) -> None:
     service.wanted = 410

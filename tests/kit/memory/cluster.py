@@ -20,6 +20,7 @@ from hai_scheduler.store.store import Store
 from kit.memory.behaviour import Behaviour
 from kit.memory.changes import ScriptedChanges
 from kit.memory.cluster_record import ClusterRecord, Overlap
+from kit.memory.fabrics import ScriptedTrial
 from kit.memory.faults import Faults
 from kit.memory.jobs import ScriptedJobs
 from kit.memory.scripted import Fate, ScriptedRank, ScriptedRun
@@ -47,7 +48,8 @@ class MemoryCluster:
     service uses the same object.
 
     Its own methods are those of the port. What a test does with it beside the service has a part each: `jobs` (what
-    jobs do, by script and by hand), `faults` (what goes wrong) and `record` (what has happened, to be asserted).
+    jobs do, by script and by hand), `faults` (what goes wrong), `fabrics` (what the cluster says of fabrics) and
+    `record` (what has happened, to be asserted).
     """
 
     def __init__(
@@ -80,6 +82,8 @@ class MemoryCluster:
         self.jobs = ScriptedJobs(clock, self._runs, self._changes)
         self.faults = Faults(clock, self._nodes, self._runs, self._changes)
         self.record = ClusterRecord(self._runs)
+        #: See `Cluster.fabrics`.
+        self.fabrics = ScriptedTrial(self._nodes)
 
     async def nodes(self) -> Sequence[Node]:
         """See `Cluster.nodes`; by name."""

@@ -67,10 +67,10 @@ def test_every_field_can_be_set_and_says_what_it_means() -> None:
 
 def test_values_are_turned_into_what_the_adapter_takes(tmp_path: Path) -> None:
     chosen = settings(
-        start_timeout="15m", rdma_groups=["training"], image_pull_secrets=["a"], log_dir=str(tmp_path), log_claim="logs"
+        start_timeout="15m", ignored_groups=["lab"], image_pull_secrets=["a"], log_dir=str(tmp_path), log_claim="logs"
     )
     assert chosen.start_timeout == timedelta(minutes=15)
-    assert (chosen.rdma_groups, chosen.image_pull_secrets) == (frozenset({"training"}), ("a",))
+    assert (chosen.ignored_groups, chosen.image_pull_secrets) == (frozenset({"lab"}), ("a",))
     assert chosen.log_dir == tmp_path
 
 
@@ -94,7 +94,6 @@ def test_values_are_turned_into_what_the_adapter_takes(tmp_path: Path) -> None:
         ("extra_labels", {"team": 7}, "write keys and values as text"),
         ("extra_annotations", {"hai.jupyter.org/killed": "now"}, "hai.jupyter.org/killed is the platform's own"),
         ("extra_annotations", {"a/b/c": ""}, "'a/b/c' is no key"),
-        ("rdma_resources", {"rdma/hca": 0}, "rdma_resources"),
         ("log_claim", "logs", "name both the folder"),
         ("watch_for", "20s", "at most half of stale_after, which is 30s"),
         ("start_timeout", "soon", "start_timeout"),

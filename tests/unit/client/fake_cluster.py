@@ -22,6 +22,7 @@ def _node(platform: FakePlatform, name: str) -> dict[str, Any]:
         "mark": mark, "task_id": only["task_id"], "user": only["user"],
         "gpus_free": 8 - held, "tasks": tasks,
         "orphan": orphan, "state": next(word for word, so in states.items() if so), "reason": reason,
+        "network": platform.slow.get(name),
     }  # fmt: skip
 
 

@@ -70,6 +70,10 @@ class FakePlatform:
     policy: dict[str | None, dict[str, Any]] = field(default_factory=dict)
     #: Mount rules and environments by name.
     mounts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    #: Why RDMA falls back to TCP, by node.
+    slow: dict[str, str] = field(default_factory=dict)
+    #: By node group and subject.
+    fabrics: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: Runs that belong to no task, by id.
     orphans: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -164,7 +168,8 @@ def run_of(number: int, **changes: Any) -> dict[str, Any]:
         "id": f"41.{number}", "number": number, "state": "ended", "priority": "NORMAL", "nodes": ["node-1", "node-2"],
         "ranks": [
             {"rank": 0, "node": "node-1", "gpus": [], "state": "exited", "exit_code": 0, "signal": None,
-             "notified_at": AT, "caught": None, "done": True, "message": None, "idle_gpus_since": None}
+             "notified_at": AT, "caught": None, "done": True, "message": None, "idle_gpus_since": None,
+             "fallback": None}
         ],
         "started_at": AT, "running_at": AT, "ended_at": "2026-11-21T04:15:00Z", "notice": None,
         "checkpoint": {"at": AT, "step": 1200, "path": "/shared/ckpt/1200", "source": "told"}, "reason": "turn_over",

@@ -1,4 +1,4 @@
-"""What the fake platform answers about mount rules and environments."""
+"""What the fake platform answers about mount rules, fabrics and environments."""
 
 from __future__ import annotations
 
@@ -34,6 +34,41 @@ def _environments(platform: FakePlatform, call: Call) -> tuple[int, Any]:
         kind = call.query.get("kind")
         return 200, {"items": [one for one in found if kind in (None, one.get("kind", "image"))]}
     return 200, {"items": [one for one in found if "public" in one["subjects"]], "root": platform.haienv_root}
+
+
+def _fabrics(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    admins_only(platform)
+    user, group = call.query.get("user"), call.query.get("group")
+    if user is None:
+        return 200, {"items": list(platform.fabrics.values())}
+    mine = [one for (of, subject), one in platform.fabrics.items() if of == group and subject == f"user:{user}"]
+    if not mine:
+        raise Refuse(404, "not_found", f"user: {user!r} has no fabric in {group}")
+    return 200, {"items": mine}
+
+
+def _fabric(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    admins_only(platform)
+    key = call.body["group"], call.body["subject"]
+    if call.method == "DELETE":
+        if platform.fabrics.pop(key, None) is None:
+            raise Refuse(404, "not_found", "There is no fabric")
+        return 204, None
+    warnings = _tried(call.body)
+    platform.fabrics[key] = call.body
+    return 200, {**call.body, "warnings": warnings}
+
+
+def _try_fabric(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    admins_only(platform)
+    return 200, {"warnings": _tried(call.body)}
+
+
+def _tried(body: Any) -> list[str]:
+    if "rdma/none" in body["resources"]:
+        error = {"field": "resources.rdma/none", "value": 1, "message": "no node of training has as many"}
+        raise Refuse(400, "invalid", "resources.rdma/none: no node of training has as many", (error,))
+    return ["resources: 1 of 4 nodes have fewer"] if body["resources"] else []
 
 
 def _rules(platform: FakePlatform, _call: Call) -> tuple[int, Any]:
@@ -80,6 +115,10 @@ ROUTES: list[Route] = [
     ("GET", f"{API}/mounts", _mounts),
     ("PUT", f"{API}/mounts/([^/]+)", _mount),
     ("DELETE", f"{API}/mounts/([^/]+)", _mount),
+    ("GET", f"{API}/fabrics", _fabrics),
+    ("PUT", f"{API}/fabrics", _fabric),
+    ("DELETE", f"{API}/fabrics", _fabric),
+    ("POST", f"{API}/fabrics/trial", _try_fabric),
     ("GET", f"{API}/snapshots/rules", _rules),
     ("GET", f"{API}/environments", _environments),
     ("GET", f"{API}/environments/([^/]+)", _one),

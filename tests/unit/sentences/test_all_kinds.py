@@ -19,15 +19,23 @@ from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.run import Rank, RankState
+from hai_scheduler.core.model.run import Fallback, Rank, RankState
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import Holder, Value, Verdict, VerdictKind
 from hai_scheduler.core.notifying.values import NotificationKind
 from hai_scheduler.core.ordering.shares import UserShare
+from hai_scheduler.core.workspace.fabrics import NoFabric
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.sentences.assumptions import assumption, lengths_known
 from hai_scheduler.sentences.catalogue import ENGLISH, Language, languages
-from hai_scheduler.sentences.messages import message_of, notice_of, silence_of, told_to_leave
+from hai_scheduler.sentences.messages import (
+    fallbacks_of,
+    lacks_fabric,
+    message_of,
+    notice_of,
+    silence_of,
+    told_to_leave,
+)
 from hai_scheduler.sentences.notifications import MOST_NAMED, TOLD, digest_lines, digest_of, told
 from hai_scheduler.sentences.verdicts import short_text, short_words, why
 from hai_scheduler.sentences.what_if import share_sentence, what_would
@@ -154,6 +162,9 @@ def messages(say: Language) -> Iterator[str]:
         yield capital(told_to_leave(say, notice))
     for signs in (at(5), None):
         yield silence_of(say, SignsOfLife(printed=signs, saved=signs, used=signs, gpus=signs is None), TaskId(41))
+    fallen = tuple(Rank(rank=n, node=f"node-{n}", fallback=why) for n, why in enumerate(Fallback))
+    yield from (lacks_fabric(say, why, "training", "ann") for why in NoFabric)
+    yield from fallbacks_of(say, a_run(ranks=fallen))
     yield from (capital(level(say, priority)) for priority in (None, *Priority))
     yield capital(because(say, None))
 

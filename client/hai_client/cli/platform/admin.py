@@ -1,4 +1,4 @@
-"""`hai admin`: nodes, quota, policy, rates, budgets, mounts, environments, orphaned runs, users, pauses, audit."""
+"""`hai admin`: nodes, quota, policy, rates, budgets, mounts, fabrics, environments, orphans, users, pauses, audit."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hai_client.backports import UTC
 from hai_client.cli.platform import (
     costs,
     environments,
+    fabrics,
     mounts,
     node_preview,
     nodes,
@@ -70,6 +71,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     costs.configure_budgets(limits)
     rules = _group(group.add_parser("mounts", help="list, set or remove mount rules"), "mounts_verb")
     mounts.configure_admin(rules)
+    networks = _group(group.add_parser("fabrics", help="list, put, try or rm fabrics"), "fabrics_verb")
+    fabrics.configure_admin(networks)
     named = _group(group.add_parser("environments", help="list, set or remove environments"), "environments_verb")
     environments.configure_admin(named)
     strays = _group(group.add_parser("orphans", help="list or end runs that belong to no task"), "orphans_verb")

@@ -36,8 +36,9 @@ def _nodes(args: argparse.Namespace, ctx: Context) -> None:
     parts = [f"{states.count(state)} {state}" for state in _STYLES if state in states]
     ctx.out.line(f"\n{plural(len(found), 'node')}: {', '.join(parts)}")
     for node in found:
-        if node.reason is not None:
-            ctx.out.line(clean(f"{node.name}: {node.reason}"))
+        for told in (node.reason, node.network):
+            if told is not None:
+                ctx.out.line(clean(f"{node.name}: {told}"))
 
 
 def table(out: Output, nodes: Sequence[Node]) -> None:

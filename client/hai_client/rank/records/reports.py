@@ -19,7 +19,20 @@ if TYPE_CHECKING:
 MAX_REPORT_BYTES = 64 * 1024
 #: The kinds of reports, and the fields that the service knows.
 KINDS = frozenset({"saving", "saved", "done", "state"})
-FIELDS = ("kind", "at", "seconds", "step", "path", "all_ranks", "text", "revision", "source", "machine", "glibc")
+FIELDS = (
+    "kind",
+    "at",
+    "seconds",
+    "step",
+    "path",
+    "all_ranks",
+    "text",
+    "revision",
+    "source",
+    "machine",
+    "glibc",
+    "fallback",
+)
 MAX_PAUSE_S = 2.0
 
 

@@ -64,12 +64,19 @@ class PodSpec:
             #: Whether the log is sent to the service, and how fast at most, bytes a second.
             self.upload_log = not log_dir and bool(data.get("upload_log", True))
             self.log_rate = float(data.get("log_rate", LOG_RATE))
+            #: How much memory the rank must be able to lock for the RDMA of its fabric, bytes; 0: it has none.
+            self.memlock_bytes = int(data.get("memlock_bytes", 0))
         except KeyError as error:
             raise BadSpec(f"spec.json: field {error.args[0]} is missing") from None
         except (TypeError, ValueError) as error:
             raise BadSpec(f"spec.json: {error}") from None
         if not 0 <= self.rank < len(self.nodes):
             raise BadSpec(f"HAI_RANK is {self.rank}; the run has ranks 0 to {len(self.nodes) - 1}")
+
+    @property
+    def node(self) -> str:
+        """The name of the rank's node."""
+        return self._environ.get("HAI_NODE_NAME") or self.nodes[self.rank]
 
     @property
     def shims(self) -> str:
@@ -99,7 +106,7 @@ class PodSpec:
         )
         context = RankContext(
             rank=self.rank,
-            node=self._environ.get("HAI_NODE_NAME") or self.nodes[self.rank],
+            node=self.node,
             gpus=self.gpus,
             runtime_dir=os.path.join(self.spec.folder, "runtime"),
             token_file=self.spec.token_file,

@@ -78,6 +78,14 @@ describe('the page of nodes', () => {
     expect(detail.textContent).toContain('No task holds it.');
     fireEvent.click(screen.getByLabelText('n-1: held, task 41 of alice'));
     expect(screen.getByTestId('hai-node').textContent).toContain('train-41 #41');
+    expect(screen.getByTestId('hai-node').textContent).not.toContain('Network');
+  });
+
+  it('says where RDMA falls back to TCP, and who can do what', async () => {
+    const network = 'RDMA falls back to TCP on n-1: no port of the RDMA devices there is active.';
+    await page({ nodes: [aNode('n-1', { network })] });
+    fireEvent.click(screen.getByLabelText('n-1: free'));
+    expect(screen.getByTestId('hai-node').textContent).toContain(`Network${network}`);
   });
 
   it('is filtered by state in the address, and forgets what it hides', async () => {

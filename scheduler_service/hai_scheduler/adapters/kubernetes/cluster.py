@@ -9,6 +9,7 @@ from typing import Any
 
 from hai_scheduler.adapters.kubernetes.client import ApiRefused, KubernetesApi, connect
 from hai_scheduler.adapters.kubernetes.cluster_cache import ClusterCache
+from hai_scheduler.adapters.kubernetes.fabrics import PodTrial
 from hai_scheduler.adapters.kubernetes.launching import PodLauncher
 from hai_scheduler.adapters.kubernetes.marks import Marks
 from hai_scheduler.adapters.kubernetes.names import KILLED, origin_of, parts_of, run_name
@@ -74,6 +75,8 @@ class KubernetesCluster:
         self._marks = Marks(api, settings.namespace)
         #: False: another platform may use the namespace too.
         self.exclusive = False
+        #: See `Cluster.fabrics`.
+        self.fabrics = PodTrial(api, self._sight, settings)
         #: Runs whose record the API server refuses: their number of ranks, and why.
         self._refused: dict[RunId, tuple[int, str]] = {}
         #: Why the latest launch of a run was not completed.

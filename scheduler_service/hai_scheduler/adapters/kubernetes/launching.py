@@ -12,7 +12,7 @@ from hai_scheduler.adapters.kubernetes.cluster_cache import ClusterCache
 from hai_scheduler.adapters.kubernetes.names import KILLED, LAUNCHED, run_name
 from hai_scheduler.adapters.kubernetes.pod_parts import HAI, SHM
 from hai_scheduler.adapters.kubernetes.record import Record, StartError, Thing
-from hai_scheduler.adapters.kubernetes.resources import Capacity, capacity_of
+from hai_scheduler.adapters.kubernetes.resources import Capacity, capacity_of, missing_devices
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.shared.origins import check_origin
 from hai_scheduler.core.model.ids import RunId
@@ -26,10 +26,17 @@ def fault(launch: LaunchOrder, nodes: dict[str, Thing], settings: ClusterSetting
         node = nodes.get(name)
         if node is None:
             return StartError(message=f"{name} is not a node of this cluster; see the list of nodes", ranks=(rank,))
-        there = capacity_of(node, settings.gpu_resources).gpu_count
+        capacity = capacity_of(node, settings.gpu_resources)
+        there = capacity.gpu_count
         last = max(launch.gpus[rank], default=-1) if launch.gpus else -1
         if last >= there:
             words = f"{name} has {there} GPUs, so there is no GPU {last}; see the list of nodes"
+            return StartError(message=words, ranks=(rank,))
+        if missing := missing_devices(launch, rank, capacity):
+            words = (
+                f"{name} has {missing}, as the fabric of its group asks: look at the device plugin of the node, or ask "
+                f"for less with `hai admin fabrics put {launch.group}`"
+            )
             return StartError(message=words, ranks=(rank,))
     for mount in launch.mounts:
         if mount.mount_path in (HAI, SHM) or mount.mount_path.startswith(f"{HAI}/"):

@@ -32,11 +32,13 @@ from hai_scheduler.adapters.kubernetes.pod_parts import (
     container_security,
     fetching,
     local_pin,
+    master_port,
+    network,
     placement,
     pod_security,
     variables,
 )
-from hai_scheduler.adapters.kubernetes.resources import Capacity, gpus_of, has_rdma, resources_of
+from hai_scheduler.adapters.kubernetes.resources import Capacity, gpus_of, gpus_wanted, resources_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.shared.leaving import leaving_of
 from hai_scheduler.core.model.ids import RunId
@@ -126,6 +128,8 @@ def secret(launch: LaunchOrder, settings: ClusterSettings, owned_by: dict[str, A
 def spec(launch: LaunchOrder, settings: ClusterSettings) -> dict[str, Any]:
     """Return what `hai_client.rank` in a pod reads of its run; the pod's own variables say which rank it is."""
     env = {**variables_of(launch, settings), **launch.env}
+    # Without devices of its own a rank has no RDMA that could fall back.
+    memlock = launch.fabric.memlock_bytes if launch.fabric is not None and launch.fabric.resources else 0
     return {
         "schema": _SPEC_SCHEMA,
         "run_id": launch.run_id,
@@ -140,12 +144,13 @@ def spec(launch: LaunchOrder, settings: ClusterSettings) -> dict[str, Any]:
         "group": launch.group,
         "ranks_per_node": launch.ranks_per_node,
         "api_url": settings.api_url,
-        "master_port": settings.master_port,
+        "master_port": master_port(launch, settings),
         "grace_s": launch.grace.total_seconds(),
         "term_wait_s": settings.term_wait_s,
         "log_max_bytes": settings.log_max_bytes,
         "log_parts": settings.log_parts,
         "upload_log": not settings.log_claim,
+        **({"memlock_bytes": memlock} if memlock else {}),
     }
 
 
@@ -163,7 +168,8 @@ def pod(
         owned_by: The owner reference that `owner` returns.
     """
     name = run_name(launch.run_id)
-    volumes = Volumes(launch, rank, settings)
+    volumes = Volumes(launch, rank, capacity, settings)
+    annotations = {**settings.extra_annotations, **(launch.fabric.annotations if launch.fabric else {})}
     body: dict[str, Any] = {
         "restartPolicy": "Never",
         "hostname": f"rank-{rank}",
@@ -173,6 +179,7 @@ def pod(
         "enableServiceLinks": False,
         "securityContext": pod_security(settings, launch.account),
         **placement(launch.nodes[rank], settings),
+        **network(launch),
         "tolerations": [dict(toleration) for toleration in settings.tolerations],
         "imagePullSecrets": [{"name": secret_name} for secret_name in settings.image_pull_secrets],
         "initContainers": _init_containers(launch, settings),
@@ -192,7 +199,7 @@ def pod(
                 **run_labels(launch.run_id, launch.user, launch.origin),
                 RANK: str(rank),
             },
-            **({"annotations": dict(settings.extra_annotations)} if settings.extra_annotations else {}),
+            **({"annotations": annotations} if annotations else {}),
             "ownerReferences": [owned_by],
         },
         # Empty fields are left out, so that the API server's defaults apply.
@@ -203,8 +210,7 @@ def pod(
 def _container(
     launch: LaunchOrder, rank: int, capacity: Capacity, settings: ClusterSettings, volumes: Volumes
 ) -> dict[str, Any]:
-    wanted = len(launch.gpus[rank]) if launch.gpus else 0
-    gpus = sum(gpus_of(capacity, wanted).values())
+    gpus = sum(gpus_of(capacity, gpus_wanted(launch, rank)).values())
     return {
         "name": CONTAINER,
         "image": launch.image or settings.image,
@@ -213,7 +219,7 @@ def _container(
         "workingDir": "/",
         "env": variables(launch, rank, gpus, settings),
         "resources": resources_of(launch, rank, capacity, settings),
-        "securityContext": container_security(rdma=has_rdma(launch, settings)),
+        "securityContext": container_security(),
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": volumes.mounts,
     }

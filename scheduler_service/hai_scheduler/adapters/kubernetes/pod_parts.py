@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
@@ -9,6 +10,7 @@ from typing import Any, Final
 from hai_client.pythons import VENV
 from hai_client.quantity import mebibytes
 from hai_scheduler.adapters.kubernetes.names import run_name
+from hai_scheduler.adapters.kubernetes.resources import Capacity, share_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
@@ -86,12 +88,38 @@ def pod_security(settings: ClusterSettings, account: str | None = None) -> dict[
     }
 
 
-def container_security(*, rdma: bool = False) -> dict[str, Any]:
-    """Return the security context of a container; RDMA needs IPC_LOCK, for memory that is never swapped out."""
-    capabilities: dict[str, Any] = {"drop": ["ALL"]}
-    if rdma:
-        capabilities["add"] = ["IPC_LOCK"]
-    return {"allowPrivilegeEscalation": False, "capabilities": capabilities}
+def container_security() -> dict[str, Any]:
+    """Return the security context of a container.
+
+    RDMA gets no IPC_LOCK: it has no effect on an account that is not root, and PodSecurity refuses it.
+    """
+    return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+
+
+def network(launch: LaunchOrder) -> dict[str, Any]:
+    """Return the fields of a pod's spec that give it the network of its node, if its fabric says so."""
+    if launch.fabric is None or not launch.fabric.host_network:
+        return {}
+    # The default policy would mean the node's own DNS here, which knows no names of ranks.
+    return {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+
+
+def master_port(launch: LaunchOrder, settings: ClusterSettings) -> int:
+    """Return the port at which rank 0 listens for the others.
+
+    In the network of a node it follows from the run: a port of the run before may still be taken. Those from 30000 on
+    are Kubernetes' own, and those that the kernel gives.
+    """
+    if not network(launch):
+        return settings.master_port
+    return 20000 + zlib.crc32(launch.run_id.encode()) % 10000
+
+
+def _shm(launch: LaunchOrder, share: Decimal, settings: ClusterSettings) -> dict[str, Any]:
+    """Return the volume of /dev/shm: as large as the fabric says, by the rank's share of its node, or the settings."""
+    fabric = launch.fabric
+    size = mebibytes(Decimal(fabric.shm_bytes) * share) if fabric and fabric.shm_bytes else settings.shm_size
+    return {"emptyDir": {"medium": "Memory", **({"sizeLimit": size} if size else {})}}
 
 
 def variables(launch: LaunchOrder, rank: int, gpus: int, settings: ClusterSettings) -> list[dict[str, Any]]:
@@ -115,11 +143,12 @@ def variables(launch: LaunchOrder, rank: int, gpus: int, settings: ClusterSettin
 class Volumes:
     """The volumes of a pod and where its container sees them."""
 
-    def __init__(self, launch: LaunchOrder, rank: int, settings: ClusterSettings) -> None:
+    def __init__(self, launch: LaunchOrder, rank: int, capacity: Capacity, settings: ClusterSettings) -> None:
         self.volumes: list[dict[str, Any]] = []
         self.mounts: list[dict[str, Any]] = []
         self._names: dict[tuple[MountKind, str], str] = {}
         self._platform(launch, rank, settings)
+        self._one("shm", _shm(launch, share_of(launch, rank, capacity), settings), SHM)
         for mount in launch.mounts:
             self._add(mount)
         # A mount rule for the same folder goes before it.
@@ -140,8 +169,6 @@ class Volumes:
             claim = {"persistentVolumeClaim": {"claimName": settings.log_claim}}
             # The rank's own folder alone: a job may not see the logs of others.
             self._one("hai-log", claim, LOG, subPath=f"{launch.run_id}/{rank}")
-        memory = {"medium": "Memory", **({"sizeLimit": settings.shm_size} if settings.shm_size else {})}
-        self._one("shm", {"emptyDir": memory}, SHM)
 
     def _local_copy(self, launch: LaunchOrder, pin: Pin, settings: ClusterSettings) -> None:
         """Show the copy of an environment on the node's own disk in the place of the shared one."""

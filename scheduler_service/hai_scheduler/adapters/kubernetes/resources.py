@@ -23,6 +23,8 @@ class Capacity:
     storage: Decimal = Decimal(0)
     #: Number of GPUs by resource name; only resources that the node has.
     gpus: Mapping[str, int] = field(default_factory=dict)
+    #: All that the node offers, by resource name, as Kubernetes writes it.
+    offered: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def gpu_count(self) -> int:
@@ -39,6 +41,7 @@ def capacity_of(node: Mapping[str, Any], gpu_resources: tuple[str, ...]) -> Capa
         memory=_number(allocatable.get("memory")),
         storage=_number(allocatable.get("ephemeral-storage")),
         gpus={name: number for name, number in counts.items() if number},
+        offered=allocatable,
     )
 
 
@@ -59,9 +62,38 @@ def gpus_of(capacity: Capacity, wanted: int) -> dict[str, int]:
     return {name: number for name, number in taken.items() if number}
 
 
-def has_rdma(launch: LaunchOrder, settings: ClusterSettings) -> bool:
-    """Whether the ranks of a run may have RDMA devices: the group's policy and the user's right must both allow it."""
-    return "rdma" in launch.rights and launch.group in settings.rdma_groups
+def fabric_devices(launch: LaunchOrder, rank: int, capacity: Capacity) -> dict[str, int]:
+    """Return the devices of its fabric that a rank requests, by resource."""
+    fabric, wanted = launch.fabric, gpus_wanted(launch, rank)
+    if fabric is None:
+        return {}
+    counts = {name: fabric.count_of(name, wanted, capacity.gpu_count) for name in sorted(fabric.resources)}
+    return {name: count for name, count in counts.items() if count}
+
+
+def missing_devices(launch: LaunchOrder, rank: int, capacity: Capacity) -> str:
+    """Return what a node has less of than a rank's fabric asks for, in words; empty: it has enough."""
+    wanted = fabric_devices(launch, rank, capacity)
+    there = {name: count_of(capacity.offered.get(name)) for name in wanted}
+    return "; ".join(
+        f"{there[name]} of {name} and not {count}" for name, count in wanted.items() if there[name] < count
+    )
+
+
+def gpus_wanted(launch: LaunchOrder, rank: int) -> int:
+    """Return how many GPUs of its node a rank holds; 0 is the whole node (U2)."""
+    return len(launch.gpus[rank]) if launch.gpus else 0
+
+
+def share_of(launch: LaunchOrder, rank: int, capacity: Capacity) -> Decimal:
+    """Return the part of its node that a rank has, by its GPUs."""
+    wanted = gpus_wanted(launch, rank)
+    return Decimal(wanted) / capacity.gpu_count if wanted and capacity.gpu_count else Decimal(1)
+
+
+def memory_limit(launch: LaunchOrder, rank: int, capacity: Capacity, settings: ClusterSettings) -> Decimal:
+    """Return the bytes that a rank may have at most, /dev/shm included; 0 is no limit."""
+    return capacity.memory * Decimal(str(settings.memory_limit_share)) * share_of(launch, rank, capacity)
 
 
 def _requested(there: Decimal, share: float, reserve: Decimal) -> Decimal:
@@ -73,18 +105,15 @@ def resources_of(
     launch: LaunchOrder, rank: int, capacity: Capacity, settings: ClusterSettings
 ) -> dict[str, dict[str, str]]:
     """Return the `resources` of a rank's container."""
-    wanted = len(launch.gpus[rank]) if launch.gpus else 0
-    share = Decimal(wanted) / capacity.gpu_count if wanted and capacity.gpu_count else Decimal(1)
-    devices = {name: str(number) for name, number in gpus_of(capacity, wanted).items()}
-    if has_rdma(launch, settings):
-        devices |= {name: str(number) for name, number in sorted(settings.rdma_resources.items())}
+    share, counts = share_of(launch, rank, capacity), gpus_of(capacity, gpus_wanted(launch, rank))
+    devices = {name: str(number) for name, number in {**counts, **fabric_devices(launch, rank, capacity)}.items()}
     requests, limits = dict(devices), dict(devices)
     cpus = _requested(capacity.cpu, settings.cpu_share, Decimal(str(settings.cpu_reserve))) * share
     if cpus > 0:
         requests["cpu"] = thousandths(cpus)
     kept = parse_quantity(settings.memory_reserve or "0")
     bytes_wanted = _requested(capacity.memory, settings.memory_share, kept) * share
-    most = capacity.memory * Decimal(str(settings.memory_limit_share)) * share
+    most = memory_limit(launch, rank, capacity, settings)
     if most > 0:
         limits["memory"] = mebibytes(most)
         bytes_wanted = min(bytes_wanted, most)

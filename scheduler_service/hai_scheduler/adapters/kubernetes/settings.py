@@ -71,13 +71,9 @@ class ClusterSettings:
     service_account: str = ""
     run_as_user: int = 1000
     run_as_group: int = 100
-    #: The size of /dev/shm; empty is half of the node's memory.
+    #: The size of /dev/shm where a fabric names none; empty is half of the node's memory.
     shm_size: str = "16Gi"
-    #: Groups whose ranks may have RDMA devices, if their users have the right `rdma`.
-    rdma_groups: frozenset[str] = frozenset()
-    #: How many of each resource such a rank requests.
-    rdma_resources: Mapping[str, int] = field(default_factory=dict)
-    #: The same port in every pod, because each pod has a network of its own.
+    #: The same port in every pod that has a network of its own.
     master_port: int = 29500
 
     #: The claim with the environments of haienv, and where ranks see it, for reading. Empty: mount rules show it, or

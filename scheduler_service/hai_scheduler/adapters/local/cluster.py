@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hai_client.launching.variables import loopbacks
 from hai_scheduler.adapters.local.change_watch import ChangeWatch
+from hai_scheduler.adapters.local.fabrics import ProcessFabrics
 from hai_scheduler.adapters.local.folders import RunFolder
 from hai_scheduler.adapters.local.known_runs import KnownRuns, as_temporary
 from hai_scheduler.adapters.local.launching import RankLauncher
@@ -54,6 +55,8 @@ class LocalCluster:
         self._judging = threading.Lock()
         #: True: no other platform uses the folder.
         self.exclusive = True
+        #: See `Cluster.fabrics`.
+        self.fabrics = ProcessFabrics(local.node for local in settings.nodes)
 
     async def nodes(self) -> Sequence[Node]:
         """Return every node, in the order of the settings."""

@@ -14,6 +14,7 @@ from hai_scheduler.api.wire import (
     environments,
     events,
     explain,
+    fabrics,
     logs,
     metrics,
     notifications,
@@ -61,6 +62,8 @@ CLIENT: Final[Sequence[type]] = (
     cluster.MarkPreviewOut,
     tasks.TaskActionResults,
     storage.MountRuleList,
+    fabrics.FabricList,
+    fabrics.FabricTriedOut,
     environments.EnvironmentList,
     environments.EnvironmentDetail,
     storage.ContainerConfigOut,
@@ -163,8 +166,8 @@ _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         ("people", "audit", "platform"),
     ),
     "storage": (
-        "Mount rules, images, environments and snapshots, as frozen dataclasses.",
-        ("storage", "environments", "snapshots"),
+        "Mount rules, fabrics, images, environments and snapshots, as frozen dataclasses.",
+        ("storage", "fabrics", "environments", "snapshots"),
     ),
 }
 

@@ -19,7 +19,8 @@ from hai_scheduler.api.wire.cluster import (
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.sentences.assumptions import assumption
-from hai_scheduler.sentences.catalogue import Language
+from hai_scheduler.sentences.catalogue import ENGLISH, Language
+from hai_scheduler.sentences.messages import fallback_of
 from hai_scheduler.service.insight.mark_preview import MarkPreview, sentence_of_preview
 from hai_scheduler.service.insight.node_map import NodeFacts
 from hai_scheduler.service.insight.queries import ClusterView, NodeHolder
@@ -37,6 +38,7 @@ def node_out(facts: NodeFacts, caller: Caller) -> NodeOut:
         tasks=[_node_task(holder, facts, caller) for holder in view.holders],
         state=facts.word,
         reason=facts.reason,
+        network=None if facts.fallback is None else fallback_of(ENGLISH, facts.fallback, [view.node.name]),
         since=facts.since,
         by=facts.by,
         seen_at=facts.seen_at,

@@ -19,7 +19,7 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.shares import UserShare
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.sentences.catalogue import Language
-from hai_scheduler.sentences.messages import message_of, silence_of
+from hai_scheduler.sentences.messages import fallbacks_of, lacks_fabric, message_of, silence_of
 from hai_scheduler.sentences.what_if import share_sentence, what_would
 from hai_scheduler.sentences.words import sentences
 from hai_scheduler.service.insight.decisions import sentence_of_event
@@ -36,6 +36,10 @@ def explain_out(found: Explanation, caller: Caller, now: datetime) -> ExplainOut
     said = [message_of(say, view.task, view.verdict, view.at)]
     if found.silence is not None:
         said.append(silence_of(say, found.silence, view.task.id))
+    if found.no_fabric is not None:
+        said.append(lacks_fabric(say, found.no_fabric, view.task.group, view.task.user))
+    if (run := view.task.live_run) is not None:
+        said += fallbacks_of(say, run)
     return ExplainOut(
         task_id=view.task.id,
         state=view.task.state.value,

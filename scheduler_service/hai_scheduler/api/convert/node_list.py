@@ -63,7 +63,8 @@ def _alike(one: NodeFacts, other: NodeFacts) -> bool:
     """Whether two nodes are written alike. Tasks that have not changed are the same objects."""
     return (
         one.view == other.view
-        and (one.word, one.reason, one.since, one.by) == (other.word, other.reason, other.since, other.by)
+        and (one.word, one.reason, one.fallback) == (other.word, other.reason, other.fallback)
+        and (one.since, one.by) == (other.since, other.by)
         and one.tasks.keys() == other.tasks.keys()
         and all(task is other.tasks[number] for number, task in one.tasks.items())
         and one.use == other.use

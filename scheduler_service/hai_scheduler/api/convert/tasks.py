@@ -25,9 +25,9 @@ from hai_scheduler.core.model.task import Retry, TaskSpec
 from hai_scheduler.core.model.verdicts import Holder, Verdict
 from hai_scheduler.core.workspace import builds
 from hai_scheduler.sentences.catalogue import Language
-from hai_scheduler.sentences.messages import message_of, told_to_leave
+from hai_scheduler.sentences.messages import fallbacks_of, message_of, told_to_leave
 from hai_scheduler.sentences.verdicts import why
-from hai_scheduler.sentences.words import because
+from hai_scheduler.sentences.words import because, sentences
 from hai_scheduler.service.insight.queries import TaskStory, TaskView
 from hai_scheduler.service.logs.failures import Failure
 from hai_scheduler.service.runs.rank_reports import ReportKind, RunNotice, RunReport
@@ -55,7 +55,7 @@ def _retry_fields(retry: Retry | None) -> dict[str, Any]:
 
 def report_of(body: RankReport, kind: ReportKind) -> RunReport:
     """Return the report of a rank, which is of this kind."""
-    said = {name: getattr(body, name) for name in ("at", "seconds", "step", "path", "all_ranks", "text")}
+    said = {name: getattr(body, name) for name in ("at", "seconds", "step", "path", "all_ranks", "text", "fallback")}
     return RunReport(kind=kind, source=Source(body.source), **said)
 
 
@@ -73,7 +73,8 @@ def summaries(views: Iterable[TaskView], caller: Caller) -> Iterator[TaskSummary
 
 def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> TaskDetail:
     """Return the model of a task with all its details."""
-    task, spec = story.view.task, story.spec
+    task, spec, run = story.view.task, story.spec, story.view.task.live_run
+    hints = [*filter(None, [story.hint]), *([] if run is None else fallbacks_of(caller.say, run))]
     return TaskDetail.model_validate(
         {
             **_summary(story.view, caller, {}),
@@ -82,7 +83,7 @@ def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> 
             "env": {name: value for name, value in spec.env.items() if name != builds.VARIABLE},
             "profile": task.profile.value,
             "signal": None if task.signal is None else str(task.signal),
-            "hint": story.hint,
+            "hint": sentences(caller.say, hints) or None,
             "grace_s": task.grace,
             "time_limit_s": task.time_limit,
             "checkpoint_dir": story.checkpoint_dir,

@@ -73,6 +73,9 @@ class NodeOut(Output):
     state: NodeStateName = "free"
     #: Why it takes no new runs, as sentences; null: it does.
     reason: str | None = None
+    #: Why RDMA falls back to TCP there, as a rank that runs there has found, and who can do what; null: it does not, or
+    #: it is not known.
+    network: str | None = None
     #: Since when it is ready or not, closed or open, and marked or not; null: not known.
     since: datetime | None = None
     #: The admin who has put the mark on it, or has taken it away; null: no admin has.

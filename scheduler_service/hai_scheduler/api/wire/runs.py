@@ -8,6 +8,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hai_scheduler.api.wire.base import MAX_NUMBER, Input, Length, LevelName, Moment, Output, TaskStateName
+from hai_scheduler.core.model.run import Fallback
+from hai_scheduler.service.shared.sent_as import by_word
+
+FallbackName = Literal["memlock", "no_device", "no_port", "variable"]
 
 
 class OrphanOut(Output):
@@ -77,6 +81,8 @@ class RankOut(Output):
     message: str | None
     #: Since when all GPUs of the rank are idle (I1); null: they are not, or it is not known.
     idle_gpus_since: datetime | None = None
+    #: Why its RDMA falls back to TCP; null: it does not, or it is not known.
+    fallback: FallbackName | None = None
 
 
 class HaienvOut(Output):
@@ -239,7 +245,8 @@ class RankReport(Input):
     #: done: the rank has saved and may be ended. state: a short text to keep.
     #: leaving: the cluster ends the rank in `seconds`; 410 says that the run was killed.
     #: machine: the architecture and the glibc of the image that the rank runs in.
-    kind: Literal["received", "saving", "saved", "done", "state", "leaving", "machine"]
+    #: network: its RDMA falls back to TCP.
+    kind: Literal["received", "saving", "saved", "done", "state", "leaving", "machine", "network"]
     at: Moment
     seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = None
     step: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)] | None = None
@@ -254,3 +261,5 @@ class RankReport(Input):
     #: With `machine`: such as x86_64 and 2.31; without `glibc`: the image has another C library.
     machine: Annotated[str, Field(max_length=20)] | None = None
     glibc: Annotated[str, Field(max_length=20)] | None = None
+    #: With `network`: why.
+    fallback: Annotated[Fallback, by_word(Fallback, FallbackName)] | None = None

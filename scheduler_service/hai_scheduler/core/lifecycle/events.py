@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from hai_scheduler.core.model.ids import Origin, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.run import Blame, Checkpoint, Rank
+from hai_scheduler.core.model.run import Blame, Checkpoint, Fallback, Rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +129,14 @@ class GpusIdle(Event):
 
     rank: int
     since: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FellBack(Event):
+    """The RDMA of a rank falls back to TCP."""
+
+    rank: int
+    why: Fallback
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hai_scheduler.core.lifecycle.events import (
     AskedToStop,
     AskedToSuspend,
     Done,
     Event,
+    FellBack,
     GpusIdle,
     Held,
     NoticeReceived,
@@ -277,12 +278,8 @@ def _skip(task: Task, event: TimeSkipped) -> Advanced:
 
 
 def _received(task: Task, event: NoticeReceived) -> Advanced:
-    run = _live(task)
-    ranks = tuple(
-        replace(rank, notified_at=rank.notified_at or event.at) if rank.rank == event.rank else rank
-        for rank in run.ranks
-    )
-    return replace(task, run=replace(run, ranks=ranks)), ()
+    known = next((rank.notified_at for rank in _live(task).ranks if rank.rank == event.rank), None)
+    return _with_rank(task, event.rank, notified_at=known or event.at), ()
 
 
 def _saved(task: Task, event: Saved) -> Advanced:
@@ -303,9 +300,18 @@ def _keep_state(task: Task, event: StateKept) -> Advanced:
 
 
 def _gpus_idle(task: Task, event: GpusIdle) -> Advanced:
+    return _with_rank(task, event.rank, idle_gpus_since=event.since), ()
+
+
+def _fell_back(task: Task, event: FellBack) -> Advanced:
+    return _with_rank(task, event.rank, fallback=event.why), ()
+
+
+def _with_rank(task: Task, number: int, **facts: Any) -> Task:
+    """Return the task with facts on a rank of its live run."""
     run = _live(task)
-    ranks = tuple(replace(r, idle_gpus_since=event.since) if r.rank == event.rank else r for r in run.ranks)
-    return replace(task, run=replace(run, ranks=ranks)), ()
+    ranks = tuple(replace(rank, **facts) if rank.rank == number else rank for rank in run.ranks)
+    return replace(task, run=replace(run, ranks=ranks))
 
 
 def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
@@ -487,6 +493,8 @@ TRANSITIONS: Mapping[tuple[TaskState, type[Event]], Handler] = MappingProxyType(
     | _rows(Saved, _ignore, *_WAITING, *_ENDED)
     | _rows(GpusIdle, _gpus_idle, *_UP)
     | _rows(GpusIdle, _ignore, *_WAITING, *_LEAVING, *_ENDED)
+    | _rows(FellBack, _fell_back, *_UP)
+    | _rows(FellBack, _ignore, *_WAITING, *_LEAVING, *_ENDED)
     | _rows(StateKept, _ignore, *_WAITING, *_ENDED)
     | _rows(Done, _ignore, *_WAITING, *_ENDED)
 )

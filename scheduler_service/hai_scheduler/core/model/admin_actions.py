@@ -26,6 +26,8 @@ class AdminAction(StrEnum):
     LEDGER_ERASED = EventKind.LEDGER_ERASED.value
     MOUNT_PUT = EventKind.MOUNT_PUT.value
     MOUNT_DELETED = EventKind.MOUNT_DELETED.value
+    FABRIC_PUT = EventKind.FABRIC_PUT.value
+    FABRIC_DELETED = EventKind.FABRIC_DELETED.value
     ENVIRONMENT_PUT = EventKind.ENVIRONMENT_PUT.value
     ENVIRONMENT_DELETED = EventKind.ENVIRONMENT_DELETED.value
     RATE_PUT = EventKind.RATE_PUT.value

@@ -48,6 +48,8 @@ class EventKind(StrEnum):
     LEDGER_ERASED = "ledger.erased", "An admin has taken the name of a user out of the ledger."
     MOUNT_PUT = "mount.put", "A mount rule was written."
     MOUNT_DELETED = "mount.deleted", "A mount rule was removed."
+    FABRIC_PUT = "fabric.put", "A fabric was written."
+    FABRIC_DELETED = "fabric.deleted", "A fabric was removed."
     ENVIRONMENT_PUT = "environment.put", "An environment was written."
     ENVIRONMENT_DELETED = "environment.deleted", "An environment was removed."
     RATE_PUT = "rate.put", "A rate was written."

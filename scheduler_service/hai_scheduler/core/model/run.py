@@ -41,6 +41,19 @@ class Blame(StrEnum):
     NOBODY = "nobody"
 
 
+class Fallback(StrEnum):
+    """Why the RDMA of a rank falls back to TCP, as its supervisor has found out."""
+
+    #: The rank may lock less memory than its fabric needs.
+    MEMLOCK = "memlock"
+    #: Its container has no RDMA device.
+    NO_DEVICE = "no_device"
+    #: No port of the devices is active.
+    NO_PORT = "no_port"
+    #: A variable turns RDMA off, or names no device that is there.
+    VARIABLE = "variable"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """A saved state, as far as the platform knows: when, at which step and where; never its content."""
@@ -101,6 +114,8 @@ class Rank:
     supervisor_killed: bool = False
     #: Since when all its GPUs are idle (I1); None: they are not for long enough, or it is not known.
     idle_gpus_since: datetime | None = None
+    #: Why its RDMA falls back to TCP; None: it does not, it has no fabric, or it is not known.
+    fallback: Fallback | None = None
     #: What the rank used, for a rank that is gone in a run that has not ended; then it is in the run's.
     summary: UsageSummary | None = None
 

@@ -13,6 +13,7 @@ from hai_scheduler.core.explaining.what_if import MOST_PLANS
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.ordering.shares import UserShare, user_share
+from hai_scheduler.core.workspace.fabrics import NoFabric
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.service.accounting.standings import budget_notes
@@ -21,6 +22,7 @@ from hai_scheduler.service.logs.lines import last_lines_of
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.orders import ComputePool, SnapshotFacts, WhatIfOrder
 from hai_scheduler.service.shared.world import UseCase
+from hai_scheduler.service.workspace.fabrics import Fabrics
 
 #: About how many seconds one explanation may take: the longer a plan takes, the fewer are made.
 SECONDS: Final = 2.0
@@ -38,6 +40,8 @@ class Explanation:
     share: UserShare | None = None
     #: For a task that waits and counts as LOW because budgets are used up (Q7): a sentence for each of them.
     budgets: Sequence[str] = ()
+    #: Why its ranks speak over TCP where others have a fabric; None: they do not, or the task has ended.
+    no_fabric: NoFabric | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -46,6 +50,7 @@ class Explanations(UseCase):
 
     queries: Queries
     workers: ComputePool
+    fabrics: Fabrics
     silence: Silence = field(init=False)
     _found: dict[Task, tuple[WhatIf, ...]] = field(default_factory=dict)
     #: The tick that `_found` belongs to.
@@ -64,6 +69,7 @@ class Explanations(UseCase):
             silence=await self.silence.of(view.task),
             share=self._share(view.task),
             budgets=await self._budgets(view.task),
+            no_fabric=await self._no_fabric(view.task),
         )
 
     async def _budgets(self, task: Task) -> Sequence[str]:
@@ -72,6 +78,11 @@ class Explanations(UseCase):
             return ()
         async with self.store.read() as tx:
             return await budget_notes(tx, snapshot.groups_of.get(task.user, frozenset()), over=True)
+
+    async def _no_fabric(self, task: Task) -> NoFabric | None:
+        if task.state.ended:
+            return None
+        return await self.fabrics.lacking(task.user, (), task.group, nodes=task.nodes, whole=not task.gpus)
 
     def _share(self, task: Task) -> UserShare | None:
         snapshot = self.latest_plan.snapshot

@@ -10,6 +10,7 @@ from enum import StrEnum
 from hai_scheduler.core.metrics.use import MeanUse, mean_use_of
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import Node, NodeCondition, NodeMark
+from hai_scheduler.core.model.run import Fallback
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.service.insight.queries import NodeView, Queries
 from hai_scheduler.service.metrics.now import RECENT_S
@@ -52,6 +53,8 @@ class NodeFacts:
     by: str | None
     #: The tasks on it, by id.
     tasks: Mapping[TaskId, Task]
+    #: Why RDMA falls back to TCP there, as a rank on it has found; None: it does not, or that is not the node's doing.
+    fallback: Fallback | None
     #: What the GPUs and processors of a task use on this node; only of tasks that the reader may see.
     use: Mapping[TaskId, MeanUse]
     #: When the service saw the node last.
@@ -122,10 +125,17 @@ def _facts_of(
         reason=reason_of(node, None if known is None else known.by),
         since=None if known is None else known.since,
         by=None if known is None else known.by,
+        fallback=_fallback_of(node.name, [tasks[holder.task_id] for holder in view.holders if holder.task_id in tasks]),
         tasks={holder.task_id: tasks[holder.task_id] for holder in view.holders if holder.task_id in tasks},
         use=use,
         seen_at=latest_plan.last_tick,
     )
+
+
+def _fallback_of(node: str, there: Iterable[Task]) -> Fallback | None:
+    ranks = [rank for task in there if (run := task.live_run) is not None for rank in run.ranks if rank.node == node]
+    found = (rank.fallback for rank in ranks if rank.fallback not in (None, Fallback.VARIABLE))
+    return next(found, None)
 
 
 def word_of(view: NodeView) -> NodeWord:

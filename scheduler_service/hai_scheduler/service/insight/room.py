@@ -42,7 +42,7 @@ class InsightRoom:
         self.queries = Queries(world)
         self.audit = AuditReading(world)
         self.decisions = Decisions(world)
-        self.explanations = Explanations(world, self.queries, workers)
+        self.explanations = Explanations(world, self.queries, workers, submissions.workspace.fabrics)
         self.feed = Feed(world, news)
         self.forecasts = Forecasts(world, submissions, workers)
         self.node_map = NodeMap(world, self.queries)

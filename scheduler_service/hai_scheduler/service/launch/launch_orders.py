@@ -154,6 +154,7 @@ class LaunchOrders(UseCase):
             image=around.image,
             python=around.python,
             mounts=around.mounts,
+            fabric=around.fabric,
             origin=run.origin,
         )
         return _Made(order=order, task=task, run=run, spec=own, groups=around.groups)

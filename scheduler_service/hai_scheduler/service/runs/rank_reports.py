@@ -7,11 +7,20 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
-from hai_scheduler.core.lifecycle.events import AskedToSuspend, Done, Event, NoticeReceived, Saved, Saving, StateKept
+from hai_scheduler.core.lifecycle.events import (
+    AskedToSuspend,
+    Done,
+    Event,
+    FellBack,
+    NoticeReceived,
+    Saved,
+    Saving,
+    StateKept,
+)
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.run import Checkpoint, Notice, Run
+from hai_scheduler.core.model.run import Checkpoint, Fallback, Notice, Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.profiling.recordings import PartState, Recording
 from hai_scheduler.ports.errors import Absent
@@ -25,7 +34,7 @@ from hai_scheduler.service.shared.topics import run_topic
 from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.store.transaction import Tx
 
-ReportKind = Literal["received", "saving", "saved", "done", "state", "leaving"]
+ReportKind = Literal["received", "saving", "saved", "done", "state", "leaving", "network"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +54,8 @@ class RunReport:
     all_ranks: bool = False
     #: Kind `state`: the text that the job keeps.
     text: str | None = None
+    #: Kind `network`: why the RDMA of the rank falls back to TCP.
+    fallback: Fallback | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +164,10 @@ class RankReports(UseCase):
             case "leaving":
                 left = timedelta(seconds=_seconds(report, "say how many seconds are left of the rank"))
                 return [AskedToSuspend(at=now, reason=Reason.EVICTED, at_most=left, limit=left)]
+            case "network":
+                if report.fallback is None:
+                    raise Invalid("fallback", None, "say why RDMA falls back")
+                return [FellBack(at=now, rank=rank, why=report.fallback)]
             case "state":
                 return [StateKept(at=now, text=report.text or "")]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 #: Bus topics.
 TICK = "tick"
 FEED = "feed"
+#: Rung when a fabric is to be tried, and when it was.
+FABRIC_TRIAL = "fabric-trial"
 
 
 def points_topic(run_id: str) -> str:

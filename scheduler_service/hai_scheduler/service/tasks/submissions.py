@@ -22,6 +22,7 @@ from hai_scheduler.core.ordering.quota import QuotaAccounts
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.values import HistoryEvent, NewTask
 from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.messages import lacks_fabric
 from hai_scheduler.sentences.words import amount, gang
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.auditing import audit_task
@@ -134,7 +135,12 @@ class Submissions(UseCase):
             choice: What the name of its environment means.
         """
         python = await warnings_of(self.workspace.runtime_envs, self.world.files, caller, submission, choice.pin)
-        return [*choice.warnings, *python, *device_warnings(submission.env)]
+        group, whole = submission.group, not submission.gpus
+        why = await self.workspace.fabrics.lacking(
+            caller.name, caller.groups, group, nodes=submission.nodes, whole=whole
+        )
+        network = [] if why is None else [lacks_fabric(caller.say, why, group, caller.name)]
+        return [*choice.warnings, *python, *device_warnings(submission.env), *network]
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id and is not stored."""

@@ -18,10 +18,7 @@ from hai_scheduler.service.shared.known_names import stranger
 from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.shared.versions import ANY, Expectation
 from hai_scheduler.service.shared.world import UseCase
-from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
-
-#: Prefixes of the Hub's variables.
-_HUBS = ("JUPYTERHUB_", "CONFIGPROXY_")
+from hai_scheduler.service.workspace.rank_env import check_variables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +59,7 @@ class ImageEnvironments(UseCase):
             Overtaken: The environment is not the expected one.
         """
         admins_only(caller)
-        _check_names(environment)
+        check_variables(environment.variables)
         async with self.store.write() as tx:
             known = {one.name: one for one in await tx.environments.all()}
             before = known.get(environment.name)
@@ -101,14 +98,6 @@ class ImageEnvironments(UseCase):
                 )
             )
         await self.bus.ring(FEED)
-
-
-def _check_names(environment: Environment) -> None:
-    for name in environment.variables:
-        if name in PLATFORM_VARIABLES:
-            raise Invalid(f"variables.{name}", None, "is set by the platform for every rank: leave it out")
-        if name.startswith(_HUBS):
-            raise Invalid(f"variables.{name}", None, "belongs to the Hub and never reaches a task: leave it out")
 
 
 def _facts(environment: Environment) -> Mapping[str, Any]:

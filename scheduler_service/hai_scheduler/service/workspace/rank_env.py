@@ -5,12 +5,13 @@ See docs/users.md, "What a task sees". The cluster adds the rank, addresses, GPU
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace import builds
+from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.shared.world import RankLocations
 
 #: Variables that the service or the cluster sets for each rank: a submission cannot set them.
@@ -47,6 +48,17 @@ PLATFORM_VARIABLES: Final = frozenset(
 )
 #: Variables that the cluster sets where it knows the GPUs of a rank: there the value of a submission does not count.
 DEVICE_VARIABLES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+#: Prefixes of the Hub's variables.
+_HUBS: Final = ("JUPYTERHUB_", "CONFIGPROXY_")
+
+
+def check_variables(variables: Iterable[str]) -> None:
+    """Raise Invalid for a variable that admins cannot give to tasks."""
+    for name in variables:
+        if name in PLATFORM_VARIABLES:
+            raise Invalid(f"variables.{name}", None, "is set by the platform for every rank: leave it out")
+        if name.startswith(_HUBS):
+            raise Invalid(f"variables.{name}", None, "belongs to the Hub and never reaches a task: leave it out")
 
 
 def device_warnings(variables: Mapping[str, str]) -> list[str]:

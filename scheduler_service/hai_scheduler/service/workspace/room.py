@@ -5,6 +5,8 @@ from __future__ import annotations
 from hai_scheduler.service.shared.world import World
 from hai_scheduler.service.workspace.catalogue import Catalogue
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
+from hai_scheduler.service.workspace.fabric_trials import FabricTrials
+from hai_scheduler.service.workspace.fabrics import Fabrics
 from hai_scheduler.service.workspace.image_environments import ImageEnvironments
 from hai_scheduler.service.workspace.image_machines import ImageMachines
 from hai_scheduler.service.workspace.image_pins import ImagePins
@@ -15,7 +17,7 @@ from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
 
 class WorkspaceRoom:
-    """Images, environments, mounts and code."""
+    """Images, environments, mounts, fabrics and code."""
 
     def __init__(self, world: World) -> None:
         self.code = CodeSnapshots(world)
@@ -23,6 +25,8 @@ class WorkspaceRoom:
         self.catalogue = Catalogue(world, self.images)
         self.image_pins = ImagePins(images=world.images)
         self.mount_rules = MountRules(world)
+        self.fabric_trials = FabricTrials(world)
+        self.fabrics = Fabrics(world, self.fabric_trials)
         self.references = PinReferences(world)
         machines = ImageMachines(world, self.image_pins)
         pinning = Pinning(haienvs=world.haienvs, builder=world.settings.builder, machines=machines)

@@ -12,25 +12,28 @@ from dataclasses import dataclass, field
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace.environments import Environment, default_of, usable, variables_of
+from hai_scheduler.core.workspace.fabrics import Fabric, fabric_of, gets
 from hai_scheduler.core.workspace.mounts import Mount, MountRule, Resolution, explain
 from hai_scheduler.core.workspace.templates import TemplateError, Unresolvable
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.shared.world import UseCase
+from hai_scheduler.service.workspace.fabrics import groups_of
 from hai_scheduler.service.workspace.pinning import Choice, Pinning
 from hai_scheduler.store.transaction import Tx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeEnv:
-    """The image, Python, variables and mounts that a run gets beside its specification."""
+    """The image, Python, variables, mounts and network that a run gets beside its specification."""
 
     #: The image of the environment; None: the cluster's default.
     image: str | None = None
     python: str | None = None
-    #: The variables of the environment; the user's own variables override them.
+    #: The variables of the fabric, under those of the environment; the user's own variables override both.
     variables: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
+    fabric: Fabric | None = None
     #: The groups of the task's user.
     groups: frozenset[str] = frozenset()
 
@@ -70,7 +73,7 @@ class RuntimeEnvs(UseCase):
         """What a submission runs in by the name of an environment or image, and by its variables. Raises Invalid."""
         async with self.store.read() as tx:
             images = await tx.environments.all()
-            groups = caller.groups or await _groups_of(tx, caller.name)
+            groups = caller.groups or await groups_of(tx, caller.name)
         return await self.pinning.choose(images, caller.name, groups, name, env, latest=latest)
 
     async def choose(self, caller: Caller, name: str | None) -> Environment | None:
@@ -80,25 +83,30 @@ class RuntimeEnvs(UseCase):
         """
         async with self.store.read() as tx:
             environments = await tx.environments.all()
-            groups = caller.groups or await _groups_of(tx, caller.name)
+            groups = caller.groups or await groups_of(tx, caller.name)
         return chosen(environments, caller.name, groups, name)
 
     async def at_launch(self, tx: Tx, task: Task, spec: TaskSpec) -> RuntimeEnv:
         """The environment and mounts of the task's next run. Raises Unresolvable."""
-        rules = await tx.mount_rules.all()
-        if not rules and spec.environment is None and self.pinning.haienvs is None:
+        rules, fabrics = await tx.mount_rules.all(), await tx.fabrics.all()
+        if not rules and not fabrics and spec.environment is None and self.pinning.haienvs is None:
             return RuntimeEnv()
-        groups = await _groups_of(tx, task.user)
+        groups = await groups_of(tx, task.user)
         mounts = _resolve(rules, task.user, groups, task.id, task.group).mounts
+        fabric = fabric_of(fabrics, task.group, task.user, groups)
+        if fabric is not None and not gets(fabric, nodes=task.nodes, whole=not task.gpus):
+            fabric = None
+        variables = {} if fabric is None else fabric.variables
         if spec.environment is None:
-            return RuntimeEnv(mounts=mounts, groups=groups)
+            return RuntimeEnv(variables=variables, mounts=mounts, fabric=fabric, groups=groups)
         environment = _still_there(await tx.environments.all(), spec.environment, task.user, groups)
         return RuntimeEnv(
             # What the task began with is what it goes on with, whatever the name means now.
             image=spec.image or environment.image,
             python=environment.python,
-            variables=_variables(environment, task.user, task.id),
+            variables={**variables, **_variables(environment, task.user, task.id)},
             mounts=mounts,
+            fabric=fabric,
             groups=groups,
         )
 
@@ -194,7 +202,3 @@ def _variables(environment: Environment, user: str, task_id: TaskId | None) -> d
     except TemplateError as error:
         damaged = f"environment {environment.name!r} is damaged, an admin must write it again: {error}"
         raise Unresolvable(damaged) from None
-
-
-async def _groups_of(tx: Tx, user: str) -> frozenset[str]:
-    return next((one.groups for one in await tx.users.all() if one.name == user), frozenset())

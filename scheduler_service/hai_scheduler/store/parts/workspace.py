@@ -1,4 +1,4 @@
-"""Mount rules, environments and what was found in images, in a transaction on a database."""
+"""Mount rules, fabrics, environments and what was found in images, in a transaction on a database."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from sqlalchemy import delete, select
 
 from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
+from hai_scheduler.core.workspace.fabrics import Fabric
 from hai_scheduler.core.workspace.mounts import MountRule
-from hai_scheduler.store.rows import ENVIRONMENT, FOUND, MOUNT_RULE
+from hai_scheduler.store.rows import ENVIRONMENT, FABRIC, FOUND, MOUNT_RULE
 from hai_scheduler.store.small_tables import StoredPart
-from hai_scheduler.store.tables import ENVIRONMENTS, FOUND_MACHINES, MOUNT_RULES
+from hai_scheduler.store.tables import ENVIRONMENTS, FABRICS, FOUND_MACHINES, MOUNT_RULES
 
 # Made once: to build a statement costs as much as to execute it.
-_MOUNT_RULES, _ENVIRONMENTS = select(MOUNT_RULES), select(ENVIRONMENTS)
+_MOUNT_RULES, _FABRICS, _ENVIRONMENTS = select(MOUNT_RULES), select(FABRICS), select(ENVIRONMENTS)
 
 
 class StoredMountRules(StoredPart):
@@ -38,6 +39,29 @@ class StoredMountRules(StoredPart):
         """Remove the mount rule; True if there was one."""
         await self._tables.changes("mount_rules")
         return (await self._sql.change(delete(MOUNT_RULES).where(MOUNT_RULES.c.name == name))).rowcount > 0
+
+
+class StoredFabrics(StoredPart):
+    """The fabrics; a subject has one for a node group at most."""
+
+    async def all(self) -> Sequence[Fabric]:
+        """All fabrics, sorted by node group and subject."""
+        return list(await self._tables.rows("fabrics", self._read))
+
+    async def _read(self) -> Sequence[Fabric]:
+        rows = await self._sql.ask(_FABRICS)
+        return sorted((FABRIC.of(row) for row in rows), key=lambda fabric: (fabric.group, fabric.subject))
+
+    async def put(self, fabric: Fabric) -> None:
+        """Write the whole fabric of its node group and subject."""
+        await self._tables.changes("fabrics")
+        self._sql.put(FABRICS, FABRIC.values(fabric))
+
+    async def delete(self, group: str, subject: str) -> bool:
+        """Remove the fabric; True if there was one."""
+        await self._tables.changes("fabrics")
+        this = (FABRICS.c.group_name == group) & (FABRICS.c.subject == subject)
+        return (await self._sql.change(delete(FABRICS).where(this))).rowcount > 0
 
 
 class StoredEnvironments(StoredPart):

@@ -17,7 +17,7 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.errors import Absent, Temporary
-from kit.builders import a_launch
+from kit.builders import a_fabric, a_launch
 from kit.waiting import until
 from unit.adapters.kubernetes.conftest import one, state_is
 from unit.adapters.kubernetes.things import running, stamp, terminated, waiting
@@ -174,6 +174,7 @@ async def test_what_the_cluster_does_not_have_is_said_without_making_a_pod(serve
         1: (a_launch(1, nodes=("node-1", "node-9")), 1, "node-9 is not a node of this cluster"),
         2: (a_launch(2, gpus=((3, 8),)), 0, "node-1 has 8 GPUs, so there is no GPU 8"),
         3: (a_launch(3, mounts=(bad,)), 0, "the mount path /hai/spec is the platform's own"),
+        4: (a_launch(4, fabric=a_fabric()), 0, "node-1 has 0 of rdma/hca and not 8, as the fabric of its group asks"),
     }
     for launch, _, _ in cases.values():
         await cluster.launch(launch)

@@ -17,11 +17,12 @@ from hai_scheduler.adapters.environments.folder import HaienvFolder
 from hai_scheduler.adapters.kubernetes import manifests
 from hai_scheduler.core.model.leaving import Signal, SignalName
 from hai_scheduler.core.workspace.builds import BuildSettings, BuildTask
+from hai_scheduler.core.workspace.fabrics import NETWORKS, Fabric
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.workspace.pinning import Pinning
-from kit.builders import a_launch, a_pin
+from kit.builders import a_fabric, a_launch, a_pin
 from unit.adapters.kubernetes.things import OWNER, capacity, some_settings
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -39,7 +40,6 @@ GANG = a_launch(
     python="/envs/torch/bin/python",
 )
 PART = a_launch(7, gpus=((1, 4),))
-RDMA = a_launch(8, rights=frozenset({"rdma"}))
 CLUSTER = some_settings(
     tolerations=({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},),
     image_pull_secrets=("registry",),
@@ -55,7 +55,17 @@ SIMPLE = some_settings(
     cpu_share=0,
     memory_share=0,
 )
-WITH_RDMA = some_settings(rdma_groups=frozenset({"training"}), rdma_resources={"rdma/hca": 4})
+FABRICS: dict[str, tuple[Fabric, tuple[tuple[int, ...], ...]]] = {
+    "devices": (a_fabric(), ()),
+    "devices-two-gpus-of-eight": (a_fabric(resources={"rdma/hca": 8, "rdma/few": 2}), ((1, 4), (0, 1))),
+    "shared-devices-two-gpus-of-eight": (a_fabric(shared=True), ((1, 4), (0, 1))),
+    "networks": (a_fabric(annotations={NETWORKS: "roce-0,roce-1"}, memlock_bytes=2**33), ()),
+    "large-shm": (a_fabric(resources={}, shm_bytes=64 * 2**30), ()),
+    "host-network": (a_fabric(host_network=True), ()),
+}
+ON_FABRICS = {
+    name: a_launch(8, nodes=("node-1", "node-2"), fabric=fabric, gpus=gpus) for name, (fabric, gpus) in FABRICS.items()
+}
 #: The environments of haienv by a mount rule, and a task that is pinned to one of them.
 ENVIRONMENTS = Mount(kind=MountKind.PVC, source="haienv", mount_path="/envs", read_only=False)
 ENVIRONMENTS_READ = replace(ENVIRONMENTS, read_only=True)
@@ -81,7 +91,7 @@ WITH_CLAIM = some_settings(
 )
 CASES: dict[str, dict[str, Any]] = {
     "service": manifests.service(GANG),
-    "service-of-one-rank": manifests.service(RDMA),
+    "service-of-one-rank": manifests.service(PART),
     "secret": manifests.secret(GANG, CLUSTER, OWNER),
     "pod-whole-node": manifests.pod(GANG, 1, capacity(), CLUSTER, OWNER),
     "pod-two-gpus-of-eight": manifests.pod(PART, 0, capacity(), some_settings(), OWNER),
@@ -91,7 +101,11 @@ CASES: dict[str, dict[str, Any]] = {
     "pod-build": manifests.pod(BUILD, 0, capacity(), some_settings(), OWNER),
     "pod-build-by-claim": manifests.pod(BY_CLAIM, 0, capacity(), WITH_CLAIM, OWNER),
     "secret-build-by-claim": manifests.secret(BY_CLAIM, WITH_CLAIM, OWNER),
-    "pod-rdma": manifests.pod(RDMA, 0, capacity(), WITH_RDMA, OWNER),
+    **{
+        f"pod-fabric-{name}": manifests.pod(launch, 0, capacity(), some_settings(), OWNER)
+        for name, launch in ON_FABRICS.items()
+    },
+    "secret-fabric-host-network": manifests.secret(ON_FABRICS["host-network"], some_settings(), OWNER),
 }
 
 
@@ -123,10 +137,11 @@ def test_every_pod_keeps_to_the_restricted_profile(name: str) -> None:
     assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     assert spec["automountServiceAccountToken"] is False
     assert spec["enableServiceLinks"] is False
-    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(spec)
+    ours = {"hostNetwork"} if name == "pod-fabric-host-network" else set()
+    assert {"hostNetwork", "hostPID", "hostIPC"} & set(spec) == ours
     for container in [*spec["containers"], *spec.get("initContainers", [])]:
         assert container["securityContext"]["allowPrivilegeEscalation"] is False
-        assert container["securityContext"]["capabilities"]["drop"] == ["ALL"]
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
         assert "privileged" not in container["securityContext"]
 
 
@@ -154,16 +169,51 @@ def test_variables_of_the_hub_do_not_reach_a_task() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rights", "groups", "allowed"),
-    [({"rdma"}, {"training"}, True), (set(), {"training"}, False), ({"rdma"}, {"other"}, False)],
-    ids=["both", "no right", "no policy"],
+    ("name", "devices"),
+    [
+        ("devices", {"rdma/hca": "8"}),
+        # A fourth of two is none, and nothing is asked for that is not there.
+        ("devices-two-gpus-of-eight", {"rdma/hca": "2"}),
+        ("shared-devices-two-gpus-of-eight", {"rdma/hca": "1"}),
+        ("large-shm", {}),
+    ],
 )
-def test_rdma_needs_the_groups_policy_and_the_users_right(rights, groups, allowed) -> None:
-    launch = a_launch(rights=frozenset(rights))
-    settings = some_settings(rdma_groups=frozenset(groups), rdma_resources={"rdma/hca": 2})
-    container = only(manifests.pod(launch, 0, capacity(), settings, OWNER))
-    assert ("rdma/hca" in container["resources"]["limits"]) is allowed
-    assert ("add" in container["securityContext"]["capabilities"]) is allowed
+def test_a_rank_requests_its_share_of_the_devices_of_its_fabric(name: str, devices: dict[str, str]) -> None:
+    resources = only(CASES[f"pod-fabric-{name}"])["resources"]
+    for part in resources.values():
+        assert {key: value for key, value in part.items() if key.startswith("rdma/")} == devices
+
+
+def test_networks_of_a_fabric_come_beside_the_annotations_of_the_settings() -> None:
+    settings = some_settings(extra_annotations={"team": "ml", NETWORKS: "management"})
+    pod = manifests.pod(ON_FABRICS["networks"], 0, capacity(), settings, OWNER)
+    assert pod["metadata"]["annotations"] == {"team": "ml", NETWORKS: "roce-0,roce-1"}
+
+
+def test_runs_in_the_network_of_their_nodes_have_ports_of_their_own() -> None:
+    def port(task: int, number: int, fabric: Fabric | None) -> int:
+        return int(manifests.spec(a_launch(task, number, fabric=fabric), some_settings())["master_port"])
+
+    there = a_fabric(host_network=True)
+    found = {port(task, number, there) for task in range(1, 20) for number in (1, 2)}
+    assert len(found) > 30
+    assert all(20000 <= one < 30000 for one in found), "none that Kubernetes or the kernel gives"
+    assert port(7, 1, there) == port(7, 1, there)
+    assert {port(7, 1, None), port(7, 2, a_fabric())} == {29500}
+
+
+@pytest.mark.parametrize(
+    ("fabric", "told"),
+    [
+        (None, None),
+        (a_fabric(memlock_bytes=2**33), 2**33),
+        (a_fabric(memlock_bytes=0), None),
+        (a_fabric(resources={}, variables={"NCCL_SOCKET_IFNAME": "eth"}), None),
+    ],
+    ids=["no fabric", "devices", "no look", "no devices"],
+)
+def test_a_supervisor_knows_how_much_memory_it_must_be_able_to_lock(fabric: Fabric | None, told: int | None) -> None:
+    assert manifests.spec(a_launch(fabric=fabric), some_settings()).get("memlock_bytes") == told
 
 
 def test_a_whole_node_rank_requests_all_gpus_and_its_share_of_the_rest() -> None:

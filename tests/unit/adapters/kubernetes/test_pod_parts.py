@@ -13,15 +13,14 @@ from hai_scheduler.adapters.kubernetes.pod_parts import (
     SHM,
     SPEC,
     Volumes,
-    container_security,
     placement,
     pod_security,
     variables,
 )
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
-from kit.builders import a_launch
-from unit.adapters.kubernetes.things import some_settings
+from kit.builders import a_fabric, a_launch
+from unit.adapters.kubernetes.things import capacity, some_settings
 
 DATA = Mount(kind=MountKind.PVC, source="datasets", sub_path="alice", mount_path="/data")
 SHARED = Mount(kind=MountKind.PVC, source="datasets", sub_path="shared", mount_path="/shared")
@@ -41,12 +40,6 @@ def test_a_pod_runs_as_the_user_of_the_settings_and_never_as_root() -> None:
     assert (context["runAsNonRoot"], context["runAsUser"], context["runAsGroup"], context["fsGroup"]) == (
         True, 2000, 300, 300,
     )  # fmt: skip
-
-
-def test_only_rdma_adds_a_capability() -> None:
-    assert container_security()["capabilities"] == {"drop": ["ALL"]}
-    assert container_security(rdma=True)["capabilities"] == {"drop": ["ALL"], "add": ["IPC_LOCK"]}
-    assert not container_security(rdma=True)["allowPrivilegeEscalation"]
 
 
 def env(gpus: int = 8, **settings: Any) -> dict[str, Any]:
@@ -80,7 +73,7 @@ def test_a_supervisor_is_told_of_a_folder_for_its_log_where_there_is_one() -> No
 
 def of(*mounts: Mount, rank: int = 0, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Volumes by name, and the platform's mounts by path."""
-    made = Volumes(a_launch(4, 2, mounts=mounts), rank, some_settings(**settings))
+    made = Volumes(a_launch(4, 2, mounts=mounts, nodes=["n"] * 8), rank, capacity(), some_settings(**settings))
     assert {mount["name"] for mount in made.mounts} == {volume["name"] for volume in made.volumes}
     return {volume["name"]: volume for volume in made.volumes}, {mount["mountPath"]: mount for mount in made.mounts}
 
@@ -95,6 +88,18 @@ def test_every_pod_has_the_platforms_folder_its_order_and_shared_memory() -> Non
         "sizeLimit": ClusterSettings(namespace="n", api_url="u").shm_size,
     }
     assert of(shm_size="")[0]["shm"]["emptyDir"] == {"medium": "Memory"}
+
+
+@pytest.mark.parametrize(
+    ("gpus", "shm_bytes", "size"),
+    [((), 2**36, "65536Mi"), (((1, 4),), 2**36, "16384Mi"), ((), 0, "1Gi"), (((1, 4),), 0, "1Gi")],
+    ids=["whole node", "two GPUs of eight", "no word of it", "two GPUs and no word"],
+)
+def test_shared_memory_is_as_large_as_the_fabric_says_by_the_share_of_the_node(gpus, shm_bytes, size) -> None:
+    launch = a_launch(gpus=gpus, fabric=a_fabric(shm_bytes=shm_bytes))
+    made = Volumes(launch, 0, capacity(gpus=8), some_settings(shm_size="1Gi"))
+    (shm,) = [volume for volume in made.volumes if volume["name"] == "shm"]
+    assert shm["emptyDir"]["sizeLimit"] == size
 
 
 def test_the_platforms_folder_holds_the_log_that_is_kept_twice() -> None:
@@ -140,7 +145,7 @@ def test_how_a_pod_is_bound_changes_nothing_of_what_it_sees(binding: str) -> Non
 
 def mounts_of_environments(**launch: Any) -> list[tuple[str, str | None, bool]]:
     settings = some_settings(haienv_claim="envs", haienv_root="/envs", haienv_image="lab:1")
-    made = Volumes(a_launch(**launch), 0, settings)
+    made = Volumes(a_launch(**launch), 0, capacity(), settings)
     assert all(mount["subPath"] == mount["mountPath"][6:] for mount in made.mounts if "/envs/" in mount["mountPath"])
     return [
         (one["mountPath"], one.get("subPath"), one.get("readOnly", False))

@@ -13,6 +13,7 @@ from hai_scheduler.api.convert.node_list import NodeLines
 from hai_scheduler.api.wire.cluster import NodeList, NodeOut
 from hai_scheduler.core.metrics.use import MeanUse
 from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.run import Fallback
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.service.insight.node_map import NodeFacts, word_of
 from hai_scheduler.service.insight.queries import NodeHolder, NodeView
@@ -32,7 +33,7 @@ def facts(name: str, *tasks: Task, seen_at: datetime | None = None, gpus: int = 
         NodeHolder(task_id=task.id, user=task.user, gpus=(place,) if gpus else ()) for place, task in enumerate(tasks)
     ]
     view = NodeView(node=a_node(name, gpus=gpus), holders=tuple(holders))
-    known = {"reason": None, "since": at(0), "by": None, "use": {}, **more}
+    known = {"reason": None, "fallback": None, "since": at(0), "by": None, "use": {}, **more}
     return NodeFacts(
         view=view,
         word=word_of(view),
@@ -86,6 +87,7 @@ USE = MeanUse(cpu=1.0, memory=None, gpu_use=50.0, gpu_memory=None, gpu_power=Non
         (facts("node-1", ANNS, since=at(5)), *NODES[1:]),
         (facts("node-1", ANNS, by="root"), *NODES[1:]),
         (facts("node-1", ANNS, reason="An admin has cordoned it."), *NODES[1:]),
+        (facts("node-1", ANNS, fallback=Fallback.NO_PORT), *NODES[1:]),
         (facts("node-1", ANNS, use={ANNS.id: USE}), *NODES[1:]),
         (facts("node-1", BOBS), *NODES[1:]),
         (facts("node-1"), *NODES[1:]),
@@ -95,7 +97,21 @@ USE = MeanUse(cpu=1.0, memory=None, gpu_use=50.0, gpu_memory=None, gpu_power=Non
         (replace(NODES[0], view=NODES[0].view._replace(node=a_node("node-1", mark=NodeMark.DRAINING))), *NODES[1:]),
         NODES[1:],
     ],
-    ids=["name", "since", "by", "reason", "use", "task", "free", "unknown", "later", "never seen", "drained", "gone"],
+    ids=[
+        "name",
+        "since",
+        "by",
+        "reason",
+        "network",
+        "use",
+        "task",
+        "free",
+        "unknown",
+        "later",
+        "never seen",
+        "drained",
+        "gone",
+    ],
 )
 def test_what_changes_is_written_for_all_who_may_see_it(change: tuple[NodeFacts, ...]) -> None:
     lines = NodeLines()

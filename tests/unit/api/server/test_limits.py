@@ -288,6 +288,8 @@ def test_every_route_has_the_budget_that_it_costs() -> None:
         "/forecast",
         "/cluster/use",
         "/health/details",
+        "/fabrics",
+        "/fabrics/trial",
         "/me/notifications/test",
         "/nodes/preview",
         "/policy/try",

@@ -20,7 +20,7 @@ from hai_scheduler.core.lifecycle.transitions import (
 from hai_scheduler.core.model.leaving import Left, Profile
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.run import Rank, RankState, Run
+from hai_scheduler.core.model.run import Fallback, Rank, RankState, Run
 from hai_scheduler.core.model.task import KEPT_ROTATIONS, Retry, Task, TaskState
 from kit.builders import T0, a_checkpoint, a_notice, a_run, a_task, at
 
@@ -40,6 +40,7 @@ EVENTS: dict[type[ev.Event], ev.Event] = {
         ev.Spoilt(at=at(10), checkpoint=None),
         ev.StateKept(at=at(10), text="epoch 3"),
         ev.GpusIdle(at=at(10), rank=0, since=at(5)),
+        ev.FellBack(at=at(10), rank=0, why=Fallback.MEMLOCK),
         ev.Done(at=at(10), rank=0),
         ev.Overdue(at=at(10)),
         ev.TimeSkipped(at=at(10), by=timedelta(hours=1)),

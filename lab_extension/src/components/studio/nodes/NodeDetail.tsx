@@ -20,6 +20,7 @@ export function NodeDetail({ node }: { node: INode }): JSX.Element {
       <dl className="hai-NodeFacts">
         <Fact title={trans.__('State')}>{stateWord(node.state)}</Fact>
         {node.reason !== null && <Fact title={trans.__('Reason')}>{localTimes(node.reason, now)}</Fact>}
+        {node.network !== null && <Fact title={trans.__('Network')}>{node.network}</Fact>}
         <Fact title={trans.__('Since')}>
           {node.since === null ? '–' : `${moment(node.since, now)} (${relative(node.since, now)})`}
         </Fact>

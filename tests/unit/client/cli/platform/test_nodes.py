@@ -31,6 +31,11 @@ def test_nodes_quota_and_whoami_read_well(hai: Hai) -> None:
     assert "submit and steer tasks" in out
 
 
+def test_a_node_where_rdma_falls_back_to_tcp_is_told_below_the_table(hai: Hai, platform: Any) -> None:
+    platform.slow["node-1"] = "RDMA falls back to TCP on node-1: no port of the RDMA devices there is active."
+    assert hai("nodes").out.splitlines()[-1] == f"node-1: {platform.slow['node-1']}"
+
+
 def test_a_node_that_the_cluster_has_closed_is_not_called_free_and_says_why(hai: Hai, platform: Any) -> None:
     platform.closed["node-2"] = "The cluster has closed it: cordoned in Kubernetes (kubectl uncordon opens it)."
     lines = hai("nodes").out.splitlines()
