@@ -1,4 +1,4 @@
-"""Keeps the groups of users as the Hub has them, whether or not they send a request: quota of what waits goes by them."""
+"""Keeps the groups of users as the Hub has them, though they send no request: quota of what waits goes by them."""
 
 from __future__ import annotations
 
