@@ -21,6 +21,8 @@ pytestmark = pytest.mark.e2e
 _CONFIG = """\
 [JupyterHub]
 authenticator_class = "hai_hub.logins.oidc.OidcAuthenticator"
+[Authenticator]
+allow_existing_users = false
 [CryptKeeper]
 keys = ["{key}"]
 [OidcAuthenticator]
