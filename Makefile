@@ -23,7 +23,7 @@ LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/
 INSTALL_LOCKED := $(BIN)/python tools/install.py
 PIP_OURS := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation
 UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-annotate --no-emit-index-url --no-header --no-emit-package hai-client --no-emit-package hai-env --no-emit-package hai-slurm pyproject.toml requirements.in
-RUNTIME_EXTRAS := cluster env examples hub kubernetes kubespawner notebook notify postgres redis scheduler sim stacks
+RUNTIME_EXTRAS := cluster env examples hub kubernetes kubespawner logins notebook notify postgres redis scheduler sim stacks
 
 .DEFAULT_GOAL := help
 .PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes test-upgrade gpu e2e chaos bench docs pictures reference monitoring helm images number release lock lock-frameworks frameworks-table mutants proportion clean

@@ -30,7 +30,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 HERE: Final = Path(__file__).resolve().parent
 CONTEXTS: Final = ROOT / "build" / "images"
 #: Extras of HAI's package that the images have.
-HUB: Final = "hub,kubernetes,kubespawner,postgres,redis,scheduler"
+HUB: Final = "hub,kubernetes,kubespawner,logins,notify,postgres,redis,scheduler"
 USER: Final = "env,lab,notebook"
 #: Folders of HAI's own packages that both have.
 OURS: Final = ("client", "client/slurm", "haienv", "")

@@ -24,12 +24,14 @@ ALLOWED: Final = frozenset(
 )  # fmt: skip
 #: Packages with another licence, and why they may be shipped.
 EXCEPTIONS: Final[Mapping[str, str]] = {
-    "psycopg": "LGPL-3.0: a package of its own, imported and never changed, which anybody can replace",
-    "psycopg-binary": "LGPL-3.0, as psycopg",
+    "ldap3": "LGPL-3.0: a package of its own, imported and never changed, which anybody can replace",
+    "psycopg": "LGPL-3.0, as ldap3",
+    "psycopg-binary": "LGPL-3.0, as ldap3",
     "text-unidecode": "the Artistic License, which may be chosen instead of the GPL",
 }
 #: How metadata before License-Expression says it: classifiers, and the first line of License.
 _SAID: Final[Mapping[str, str]] = {
+    "3 Clause BSD": "BSD-3-Clause",
     "Apache": "Apache-2.0",
     "Apache 2.0": "Apache-2.0",
     "Apache License, Version 2.0": "Apache-2.0",

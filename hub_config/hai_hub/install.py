@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 from traitlets.config import Config
@@ -24,9 +24,6 @@ from hai_hub.logins.slowing import Slowing
 from hai_hub.shared import ports
 from hai_hub.shared.logs import API_LOG, LOOP_LOG
 from hai_hub.shared.state import ADMIN_PASSWORD
-
-#: Where an admin makes passwords, below the Hub's prefix.
-PASSWORDS: Final = r"/hai/users/([^/]+)/password"
 
 
 def install(c: Config, settings: HubSettings) -> None:
@@ -50,6 +47,7 @@ def install(c: Config, settings: HubSettings) -> None:
     from hai_hub.logins.kept_names import KeptNames, archiving, keep_names
     from hai_hub.logins.plain_names import refuse_look_alikes
     from hai_hub.logins.user_limits import UserRates, limit_users
+    from hai_hub.logins.watching import Watch, asking_active
 
     if settings.overrides_file is not None:
         for section, table in read_overrides(settings.overrides_file).items():
@@ -67,7 +65,7 @@ def install(c: Config, settings: HubSettings) -> None:
     install_spot(c, settings.api_url)
     archived = ArchivedUsers(asking(settings.api_url))
     kept = KeptNames(archived, archiving(settings.api_url))
-    keep_out(archived, kept.archive_deleted)
+    keep_out(archived, kept.archive_deleted, Watch(asking_active(settings.api_url)))
     keep_names(kept)
     refuse_look_alikes()
     say_names_are_kept(c)
@@ -123,10 +121,8 @@ def _addresses(c: Config, settings: HubSettings) -> None:
 
 def _accounts(c: Config, settings: HubSettings) -> None:
     """Give each user a password; only the local user and users that an administrator has added may log in."""
-    from jupyterhub import apihandlers
-
     from hai_hub.logins.login_guard import guard_logins
-    from hai_hub.logins.password_handler import PasswordHandler
+    from hai_hub.logins.password_handler import add_password_handler
 
     if not given(c, "JupyterHub", "authenticator_class"):
         c.JupyterHub.authenticator_class = "hai_hub.logins.authenticator.OwnPasswordAuthenticator"
@@ -136,8 +132,7 @@ def _accounts(c: Config, settings: HubSettings) -> None:
     if not given(c, "Authenticator", "allow_all"):
         set_default(c, "Authenticator", "allow_existing_users", True)
     add_to_set(c, "Authenticator", "allowed_users", {settings.user})
-    others = [route for route in apihandlers.default_handlers if route[0] != PASSWORDS]
-    apihandlers.default_handlers[:] = [*others, (PASSWORDS, PasswordHandler, {"unix_users": settings.unix_users})]
+    add_password_handler(settings.unix_users, "`hai up --password` at the next start")
     guard_logins(LoginRecords(settings.log_dir / "logins.log"), Slowing())
 
 

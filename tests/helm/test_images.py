@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
 import re
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from hai_hub.cluster.chart import Chart
 from hai_hub.cluster.chart_values import problems
+from hai_hub.cluster.logins import CLASSES
 
 IMAGES = Path(__file__).parents[2] / "helm" / "images"
 FOLDERS = sorted(folder.name for folder in IMAGES.iterdir() if (folder / "Dockerfile").is_file())
@@ -30,6 +34,18 @@ def build() -> ModuleType:
 
 def test_every_image_has_a_dockerfile_and_the_other_way_round(build: ModuleType) -> None:
     assert sorted(build.IMAGES) == FOLDERS
+
+
+def test_the_hubs_image_has_what_values_of_the_chart_can_ask_for(build: ModuleType) -> None:
+    in_image = build.locked.closure([f"hai-platform[{build.HUB}]"])
+    # Authenticators by `logins.type` and `hub.config`, and sinks by `scheduler.notifications.sinksSecret`.
+    for module in ("oauthenticator.generic", "ldapauthenticator", "ldap3", "jwt", "apprise"):
+        importlib.import_module(module)
+        (package,) = metadata.packages_distributions()[module.partition(".")[0]]
+        assert canonicalize_name(package) in in_image, module
+    for path in CLASSES.values():
+        module, _, name = path.rpartition(".")
+        assert isinstance(getattr(importlib.import_module(module), name), type)
 
 
 @pytest.mark.parametrize("name", FOLDERS)

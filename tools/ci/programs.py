@@ -1,4 +1,4 @@
-"""Install the programs that some tests want: a Chromium, web servers, a registry of images, and others."""
+"""Install the programs that some tests want: a Chromium, web servers, a registry of images, a directory, and others."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ PACKAGES = {
     "mksquashfs": "squashfs-tools",
     "nginx": "nginx-light",
     "skopeo": "skopeo",
+    "slapd": "slapd",
     "ssh-keygen": "openssh-client",
 }
 

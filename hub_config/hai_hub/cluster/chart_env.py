@@ -54,6 +54,8 @@ class ChartEnv:
     cookie_secret: str = field(default="", repr=False)
     #: Keys for encrypted parts of the Hub's database, the newest first, separated by semicolons.
     crypt_key: str = field(default="", repr=False)
+    #: The secret of `logins.existingSecret`: a client's, or a password; empty: there is none.
+    login_secret: str = field(default="", repr=False)
     #: Configuration file of a scheduler that the Hub starts; None: it is a Deployment of its own.
     scheduler_config: str | None = None
     #: The environment of a scheduler that the Hub starts.
@@ -103,6 +105,7 @@ class ChartEnv:
             proxy_token=secret_of("CONFIGPROXY_AUTH_TOKEN", environ),
             cookie_secret=secret_of("JPY_COOKIE_SECRET", environ),
             crypt_key=secret_of("JUPYTERHUB_CRYPT_KEY", environ),
+            login_secret=_where_it_is_there("HAI_LOGIN_SECRET", environ),
             scheduler_config=environ.get("HAI_SCHEDULER_CONFIG") or None,
             scheduler_environment=own,
         )
@@ -119,3 +122,9 @@ class ChartEnv:
         if not (name := os.environ.get("HAI_CHART_VALUES", "")):
             raise ValueError("HAI_CHART_VALUES is not set: this configuration is for the Hub's pod of the HAI chart")
         return cls.of(os.environ, json.loads(Path(name).read_text(encoding="utf-8")))
+
+
+def _where_it_is_there(name: str, environ: Mapping[str, str]) -> str:
+    """Return a secret; empty if its file is not there: what needs it says which key of which Secret is missing."""
+    file = environ.get(f"{name}_FILE", "")
+    return "" if file and not Path(file).exists() else secret_of(name, environ)

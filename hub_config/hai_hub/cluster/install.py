@@ -12,6 +12,7 @@ from traitlets.config import Config
 from hai_client.skew import IMAGE, judge
 from hai_client.version import __version__
 from hai_hub.cluster.chart_env import ChartEnv as ChartEnv
+from hai_hub.cluster.logins import login_groups, login_traits
 from hai_hub.cluster.servers import culling_traits, server_traits
 from hai_hub.cluster.services import cluster_roles, cluster_services
 from hai_hub.config.branding import say_names_are_kept, show_name
@@ -55,8 +56,13 @@ def configure(c: Config, around: ChartEnv) -> None:
     from hai_hub.config.service_process import watch_closely
     from hai_hub.logins.archived_users import ArchivedUsers, asking, keep_out
     from hai_hub.logins.kept_names import KeptNames, archiving, keep_names
+    from hai_hub.logins.login_guard import guard_logins
+    from hai_hub.logins.login_records import LoggedLogins
+    from hai_hub.logins.password_handler import add_password_handler
     from hai_hub.logins.plain_names import refuse_look_alikes
+    from hai_hub.logins.slowing import Slowing
     from hai_hub.logins.user_limits import UserRates, limit_users
+    from hai_hub.logins.watching import Watch, asking_active
 
     for section, table in around.value("hub.config").items():
         for trait, value in table.items():
@@ -64,6 +70,9 @@ def configure(c: Config, around: ChartEnv) -> None:
     show_name(c)
     if told := judge(IMAGE, __version__, around.version).sentence:
         log.warning("%s", told)
+    for section, traits in login_traits(around).items():
+        for trait, value in traits.items():
+            set_default(c, section, trait, value)
     _hub(c, around)
     _secrets(c, around)
     _servers(c, around)
@@ -71,9 +80,11 @@ def configure(c: Config, around: ChartEnv) -> None:
     install_spot(c, around.api_url)
     archived = ArchivedUsers(asking(around.api_url))
     kept = KeptNames(archived, archiving(around.api_url))
-    keep_out(archived, kept.archive_deleted)
+    keep_out(archived, kept.archive_deleted, Watch(asking_active(around.api_url)))
     keep_names(kept)
     refuse_look_alikes()
+    guard_logins(LoggedLogins(), Slowing())
+    add_password_handler("", "the key admin-password of logins.existingSecret, and a restart of the Hub,")
     say_names_are_kept(c)
     _culling(c, around)
     if around.scheduler_config is not None:
@@ -159,8 +170,8 @@ def _rights(c: Config, around: ChartEnv) -> None:
         c,
         "load_roles",
         cluster_roles(
-            users=_all_of(config, "admin_users"),
-            groups=_all_of(config, "admin_groups"),
+            users=sorted({*_all_of(config, "admin_users"), *around.value("logins.admins")}),
+            groups=sorted({*_all_of(config, "admin_groups"), *login_groups(around)}),
         ),
     )
     add_named(c, "services", cluster_services(around))

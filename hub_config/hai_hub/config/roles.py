@@ -64,8 +64,17 @@ ADMIN_SCOPES: Final = (
 LOCAL_TOKEN_SCOPES: Final = (ADMIN, METRICS, ACCESS, "admin:groups", "admin:users", "list:users", "tokens")
 
 #: What the scheduler service reads: who exists and who is in which group. The Hub asks it, with its own token, who is
-#: archived, and archives whom it deletes.
-SERVICE_SCOPES: Final = ("list:groups", "list:users", "read:groups", "read:users:groups", ACCESS, ARCHIVE, CONTAINERS)
+#: archived and who has tasks, and archives whom it deletes.
+SERVICE_SCOPES: Final = (
+    "list:groups",
+    "list:users",
+    "read:groups",
+    "read:users:groups",
+    ACCESS,
+    ACTIVE_USERS,
+    ARCHIVE,
+    CONTAINERS,
+)
 
 
 def roles(user: str) -> list[dict[str, Any]]:

@@ -1,1 +1,1 @@
-"""Signing in with passwords that the platform keeps, and what slows down guessing."""
+"""Signing in: by providers whose groups are kept in step, or by passwords of HAI; and what slows down guessing."""

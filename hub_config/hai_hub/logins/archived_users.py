@@ -105,14 +105,17 @@ _get_current_user = BaseHandler.get_current_user
 _spawn_single_user = BaseHandler.spawn_single_user
 
 
-def keep_out(archived: ArchivedUsers, before: Callable[[str], Awaitable[None]]) -> None:
+def keep_out(
+    archived: ArchivedUsers, before: Callable[[str], Awaitable[None]], *beside: Callable[[Any], Awaitable[None]]
+) -> None:
     """Let this Hub process refuse archived users, whatever its authenticator and spawner are.
 
     Args:
         archived: Who is archived.
         before: Called with the service's token, each time before the service is asked.
+        beside: What else goes on from the first request until the Hub ends; called with a handler.
     """
-    watching: set[asyncio.Task[None]] = set()
+    watching: set[asyncio.Future[None]] = set()
     token_of_service: list[str] = [""]
 
     async def check_blocked_users(self: Any, username: str, authentication: Any = None) -> bool:
@@ -125,7 +128,8 @@ def keep_out(archived: ArchivedUsers, before: Callable[[str], Awaitable[None]]) 
         user = await _get_current_user(self)
         if not watching:
             token_of_service[0] = service_token(self)
-            watching.add(asyncio.create_task(_watch(archived, self, before)))
+            every = [_watch(archived, self, before), *(other(self) for other in beside)]
+            watching.update(asyncio.ensure_future(one) for one in every)
         if isinstance(user, User) and user.name in archived.names and not _asks_who_it_is(self):
             # As if nobody had signed in: pages lead to the login, which says why; requests of programs get 403.
             self._jupyterhub_user = None

@@ -7,12 +7,15 @@ written; the next line that is written says how many were left out.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+log = logging.getLogger("hai_hub")
 
 #: Lines a minute for failed logins of all names, and lines a minute for successful logins of each user.
 FAILED_A_MINUTE: Final = 10
@@ -82,17 +85,32 @@ class LoginRecords:
             return
         line = (
             f"{self._now().isoformat(timespec='seconds')} {outcome} "
-            f"user={_plain(name)} from={_plain(address)} by={_plain(way)}"
+            f"user={plain(name)} from={plain(address)} by={plain(way)}"
         )
         if left_out:
-            what = f"logins of {_plain(name)}" if outcome == "ok" else "failed or slowed logins"
+            what = f"logins of {plain(name)}" if outcome == "ok" else "failed or slowed logins"
             line += f" ({left_out} more {what} were counted before this one)"
+        self.write(line)
+
+    def write(self, line: str) -> None:
+        """Write a line to the file. Raises OSError."""
         descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(line + "\n")
 
 
-def _plain(text: str) -> str:
+class LoggedLogins(LoginRecords):
+    """Writes records of logins to the process's own log, where there is no folder for files."""
+
+    def __init__(self) -> None:
+        super().__init__(Path(os.devnull))
+
+    def write(self, line: str) -> None:
+        """Write a line to the log, which adds the time of its own."""
+        log.info("login: %s", line)
+
+
+def plain(text: str) -> str:
     """Return the text as one word of the line: as it is where that is safe, else as JSON."""
     short = text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
     return (

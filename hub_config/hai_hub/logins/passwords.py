@@ -54,7 +54,7 @@ class Passwords:
             UpError: The file cannot be read or written.
         """
         password, salt = generated_password(), secrets.token_bytes(16)
-        kept = _Kept(since=since, salt=salt.hex(), hash=_hashed(password, salt))
+        kept = _Kept(since=since, salt=salt.hex(), hash=hashed(password, salt))
         with _CHANGING:
             self._write(self._read() | {name: kept})
         return password
@@ -69,7 +69,7 @@ class Passwords:
         kept = self._read().get(name)
         if kept is None or kept.since != since:
             return False
-        return compare_digest(_hashed(password, bytes.fromhex(kept.salt)), kept.hash)
+        return compare_digest(hashed(password, bytes.fromhex(kept.salt)), kept.hash)
 
     def remove(self, name: str) -> None:
         """Remove a user's password. Raises UpError."""
@@ -94,5 +94,6 @@ class Passwords:
         write_private(self._file, json.dumps({name: asdict(kept) for name, kept in all_.items()}, indent=2) + "\n")
 
 
-def _hashed(password: str, salt: bytes) -> str:
+def hashed(password: str, salt: bytes) -> str:
+    """Return scrypt of a password, in hexadecimal. It is slow on purpose: call it in a thread."""
     return hashlib.scrypt(password.encode("utf-8", "surrogatepass"), salt=salt, **_COST).hex()

@@ -43,6 +43,7 @@ async def _run_api(platform: Platform, settings: Settings, secret: Secret, stop:
     auth = Auth.from_environment(run_tokens=RunTokens(secret), cookie_secret=secret, disk_full=disk_full)
     follower = asyncio.create_task(platform.follower.run())
     reading = asyncio.create_task(platform.health.news.run())
+    keeping = asyncio.create_task(platform.people.groups_in_step(auth.groups.of_users).run())
     stopping = asyncio.create_task(stop.wait())
     server = make_server(make_application(platform, prefix=settings.prefix, auth=auth, limits=settings.limits))
     try:
@@ -56,7 +57,7 @@ async def _run_api(platform: Platform, settings: Settings, secret: Secret, stop:
         await asyncio.wait({follower, stopping}, return_when=asyncio.FIRST_COMPLETED)
         server.stop()
     finally:
-        await end_tasks(follower, reading, stopping)
+        await end_tasks(follower, reading, keeping, stopping)
         await server.close_all_connections()
         await auth.close()
 

@@ -66,7 +66,8 @@ class HubGroupsAnswer(RequestHandler):
             return
         offset, limit = int(self.get_argument("offset", "0")), int(self.get_argument("limit"))
         names = sorted(hub.groups)[offset : offset + limit]
-        self.write(json.dumps([{"kind": "group", "name": name} for name in names]))
+        items = [{"kind": "group", "name": name} for name in names]
+        self.write(json.dumps({"items": items, "_pagination": {"total": len(hub.groups)}}))
 
 
 class HubUsersAnswer(RequestHandler):

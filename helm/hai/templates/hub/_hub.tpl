@@ -40,4 +40,13 @@
 {{- else if and $db.url (not (hasPrefix "sqlite" $db.type)) }}
 {{ include "hai.secretSource" (list (print (include "hai.name" (list . "hub")) "-config") "db-url" "db-url") }}
 {{- end }}
+{{- with .Values.logins }}
+{{- if and .existingSecret (ne .type "none") }}
+- secret:
+    name: {{ .existingSecret }}
+    # The Hub says itself what is missing, and which key to add.
+    optional: true
+    items: [{key: {{ get (dict "oidc" "client-secret" "github" "client-secret" "ldap" "bind-password" "passwords" "admin-password") .type }}, path: login-secret}]
+{{- end }}
+{{- end }}
 {{- end }}

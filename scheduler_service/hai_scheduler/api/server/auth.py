@@ -24,6 +24,7 @@ from tornado.web import HTTPError, RequestHandler
 from hai_client.secret_files import secret_of
 from hai_client.version import VERSION_HEADER
 from hai_scheduler import __version__
+from hai_scheduler.api.server.hub_groups import HubGroups
 from hai_scheduler.api.server.hub_users import HubUsers
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import Limits
@@ -72,8 +73,6 @@ _SIGN_IN: Final = (
     "a page in a browser sends its _xsrf cookie as X-XSRFToken too."
 )
 
-#: How many groups one answer of the Hub may have.
-_GROUPS_AT_ONCE: Final = 200
 #: A token with any of these scopes has the scope too. The Hub adds implied scopes itself, though not at once.
 _IMPLIED_BY: Final[Mapping[str, frozenset[str]]] = {
     SCOPE_READ: frozenset({SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN}),
@@ -107,6 +106,8 @@ class Auth:
         hub.cookie_options = COOKIES | hub.cookie_options
         #: Asks the Hub which users it knows.
         self.users = HubUsers(hub)
+        #: Asks the Hub for its user groups.
+        self.groups = HubGroups(hub)
         self.cookie_secret = cookie_secret
         self._run_tokens = run_tokens
         #: Digests of tokens that the Hub has known lately, the latest last.
@@ -165,23 +166,6 @@ class Auth:
         # JupyterHub caches the user on the handler for as long as the handler lives.
         handler.__dict__.pop("_cached_hub_user", None)
         return await self.caller(handler)
-
-    async def groups(self) -> frozenset[str] | None:
-        """Return the names of all user groups of the Hub; None: it cannot say them now, or not to this service."""
-        found: set[str] = set()
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while True:
-                    url = f"{self.hub.api_url}/groups?offset={len(found)}&limit={_GROUPS_AT_ONCE}"
-                    page = await self.hub._api_request("GET", url, allow_403=True)
-                    if page is None:
-                        return None
-                    new = {str(one["name"]) for one in page} - found
-                    found |= new
-                    if len(page) < _GROUPS_AT_ONCE or not new:
-                        return frozenset(found)
-        except (HTTPError, TimeoutError, OSError, ValueError, TypeError, KeyError):
-            return None
 
     async def _ask(self, handler: HubHandler, token: str | None) -> Mapping[str, Any] | None:
         try:

@@ -213,7 +213,7 @@ class Endpoint(HubHandler):
             query=read_query(route.query, self.request.query_arguments),
             body=body,
             headers=self.request.headers,
-            hub_groups=self.auth.groups,
+            hub_groups=self.auth.groups.names,
             meet=self._meet,
         )
 

@@ -56,8 +56,8 @@ def test_up_may_do_nothing_but_make_tokens_for_the_local_user() -> None:
 
 def test_the_service_reads_and_archives_whom_the_hub_deletes() -> None:
     service = next(role for role in roles.roles("ann") if role["name"] == "hai-service")
-    # With its token, the Hub asks it who is archived, and has it archive.
-    own = {roles.ACCESS, roles.ARCHIVE, roles.CONTAINERS}
+    # With its token, the Hub asks it who is archived and who has tasks, and has it archive.
+    own = {roles.ACCESS, roles.ACTIVE_USERS, roles.ARCHIVE, roles.CONTAINERS}
     assert all(scope.startswith(("read:", "list:")) for scope in {*service["scopes"]} - own)
 
 

@@ -1,0 +1,156 @@
+"""Requests to providers of logins by OAuth: each failure is a sentence, and no body of an answer is ever logged.
+
+oauthenticator writes the provider's answers into its log and its errors; they may hold tokens and the client's secret.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import ssl
+from typing import Any, Final
+from urllib.parse import urlencode, urlsplit
+
+from oauthenticator.oauth2 import OAuthenticator
+from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
+from tornado.web import HTTPError
+from traitlets import Unicode, default
+
+from hai_hub.logins.in_step import ACCOUNT, InStep
+from hai_hub.logins.questions import Away, Ended
+
+#: Seconds for a connection, seconds for an answer, and bytes of one.
+_CONNECT_S: Final = 5.0
+_ANSWER_S: Final = 10.0
+_BYTES: Final = 1024 * 1024
+#: Errors of RFC 6749 have such names; what else stands there is not shown.
+_ERROR: Final = re.compile(r"[a-z_]{1,40}")
+#: They say that the client is unknown, or that its secret is wrong.
+_CLIENT: Final = ("invalid_client", "unauthorized_client", "incorrect_client_credentials")
+
+
+class ProviderRefused(Exception):
+    """The provider answers with an error."""
+
+    def __init__(self, status: int, error: str) -> None:
+        super().__init__(f"status {status} {error}".strip())
+        self.status, self.error = status, error
+
+
+class CarefulOAuth(InStep, OAuthenticator):
+    """An authenticator of OAuth whose requests end in time, go nowhere else, and fail with sentences."""
+
+    address = Unicode(help="The provider's address as the admin has written it.")
+    address_field: str = "logins.oidc.issuer"
+
+    @default("http_client")
+    def _http_client_of_its_own(self) -> Any:
+        return AsyncHTTPClient(force_instance=True, max_body_size=_BYTES)
+
+    async def fetch(self, req: HTTPRequest, *_: Any, parse_json: bool = True, **__: Any) -> Any:
+        """Return what the provider answers, parsed unless `parse_json` is false. Raises ProviderRefused or Away."""
+        # A redirect would hand the client's secret, or a user's token, to another address.
+        req.follow_redirects, req.connect_timeout, req.request_timeout = False, _CONNECT_S, _ANSWER_S
+        place = placed(self.address_field, req.url)
+        try:
+            answer = await self.http_client.fetch(req, raise_error=False)
+        except (HTTPClientError, OSError, ValueError) as error:
+            raise Away(_no_answer(place, error)) from None
+        if answer.code < 200 or 300 <= answer.code < 400:
+            raise Away(_no_answer(place, answer.error))
+        parsed = _json_of(answer.body)
+        if answer.code >= 500 or answer.code == 429:
+            raise Away(f"{place} answers with status {answer.code}: look at the provider's own log.")
+        # GitHub answers errors with status 200.
+        named = parsed.get("error") if isinstance(parsed, dict) else None
+        if answer.code >= 400 or isinstance(named, str):
+            raise ProviderRefused(answer.code, named if isinstance(named, str) and _ERROR.fullmatch(named) else "")
+        if not parse_json:
+            return answer
+        if not isinstance(parsed, dict | list):
+            raise Away(f"{place} does not answer with JSON: check the address.")
+        return parsed
+
+    async def get_token_info(self, _handler: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the tokens for a code or a refresh token. Raises Ended or Away."""
+        place = placed(self.address_field, self.token_url)
+        try:
+            tokens = await self.httpfetch(
+                self.token_url,
+                method="POST",
+                headers=self.build_token_info_request_headers(),
+                body=urlencode({key: value for key, value in params.items() if value is not None}).encode(),
+                validate_cert=self.validate_server_cert,
+            )
+        except ProviderRefused as refused:
+            if refused.error in _CLIENT or (refused.status == 401 and not refused.error):
+                raise Away(
+                    f"{place} refuses the client {self.client_id!r} ({refused}): check"
+                    f" {self.address_field.rpartition('.')[0]}.clientId and the key client-secret of"
+                    " logins.existingSecret."
+                ) from None
+            raise Ended(str(refused)) from None
+        if not isinstance(tokens, dict) or not isinstance(tokens.get("access_token"), str):
+            raise Away(f"{place} answers without an access token: is it the token endpoint?")
+        tokens.setdefault("token_type", "Bearer")
+        return tokens
+
+    async def prepare(self) -> None:
+        """Find out the provider's addresses, where they are not settings. Raises Away."""
+
+    async def authenticate(self, handler: Any, data: Any = None, **given: Any) -> dict[str, Any] | None:
+        """Return the model of who signs in. Raises HTTPError with a sentence."""
+        await prepared(self)
+        try:
+            model: dict[str, Any] = await super().authenticate(handler, data, **given)
+        except Away as away:
+            raise _nobody(self.log, away) from None
+        except (Ended, ProviderRefused) as error:
+            self.log.warning("A login was refused by %s: %s", self.address, error)
+            raise HTTPError(403, f"{self.address} refuses this login ({error}): sign in again.") from None
+        await self.check_account(handler, model["name"], model["auth_state"][ACCOUNT])
+        return model
+
+    async def renewed(self, tokens: dict[str, Any]) -> dict[str, Any]:
+        """Return new tokens for a refresh token. Raises Ended or Away."""
+        refresh = tokens.get("refresh_token")
+        if not refresh:
+            raise Ended("there is no refresh token")
+        new = await self.get_token_info(None, self.build_refresh_token_request_params(refresh))
+        new.setdefault("refresh_token", refresh)
+        return new
+
+
+async def prepared(authenticator: CarefulOAuth) -> None:
+    """Find out the provider's addresses for a login. Raises HTTPError (503)."""
+    try:
+        await authenticator.prepare()
+    except Away as away:
+        raise _nobody(authenticator.log, away) from None
+
+
+def _nobody(log: logging.Logger, away: Away) -> HTTPError:
+    log.error("%s", away)
+    return HTTPError(503, f"{away} Nobody can sign in until then.")
+
+
+def placed(field: str, url: str) -> str:
+    """Return the beginning of a sentence about an address: where it was written, and which one, without parameters."""
+    parts = urlsplit(url)
+    return f"{field}: {parts.scheme}://{parts.netloc}{parts.path}"
+
+
+def _no_answer(place: str, error: BaseException | None) -> str:
+    if isinstance(error, ssl.SSLError):
+        remedy = "give the Hub the certificate of your authority (docs/logins.md)"
+        return f"{place} does not answer ({type(error).__name__}: {error}): {remedy}."
+    why = "no answer" if error is None else " ".join(str(getattr(error, "message", None) or error).split())[:200]
+    return f"{place} does not answer ({why}): check the address, hub.networkPolicy and the provider."
+
+
+def _json_of(body: bytes | None) -> Any:
+    try:
+        return json.loads((body or b"").decode("utf-8", "replace"))
+    except ValueError:
+        return None

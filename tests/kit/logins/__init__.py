@@ -1,0 +1,1 @@
+"""Providers of logins: OpenID Connect of our own, and Debian's slapd."""
