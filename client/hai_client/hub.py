@@ -15,6 +15,8 @@ from hai_client.http import Transport
 from hai_client.settings import Settings
 
 ENTRY = "access:services!service=hai"
+#: Seconds for which a login is good.
+LOGIN_S = 30 * 86_400
 #: Sets of scopes that a login tries, the largest first: the Hub refuses a scope that the user does not hold.
 LOGIN_SCOPES: tuple[tuple[str, ...], ...] = (
     ("custom:hai:tasks:write", ENTRY, "custom:hai:admin", "admin:users", "tokens"),
@@ -42,6 +44,8 @@ class HubToken:
 
     token: str = field(repr=False)
     scopes: tuple[str, ...] = ()
+    user: str = ""  #: Whose it is, as far as the answer says it.
+    expires_at: datetime | None = None  #: None: it has no end.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,13 @@ class HubPassword:
     name: str
     password: str = field(repr=False)
     warning: str | None = None  #: A warning for the admin who adds users, about how this platform is set up.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OwnToken:
+    """What a token says of itself."""
+
+    expires_at: datetime | None = None
 
 
 class Hub:
@@ -84,7 +95,7 @@ class Hub:
         credentials = {"username": user, "password": password}
         for scopes in LOGIN_SCOPES:
             try:
-                return self._token(user, note="hai login", scopes=scopes, auth=credentials)
+                return self._token(user, note="hai login", scopes=scopes, auth=credentials, lasts_s=LOGIN_S)
             except Forbidden:  # noqa: PERF203 -- two tries
                 raise NotLoggedIn(
                     f"user: {self._url} does not accept {user!r} with this password; after several failures it "
@@ -154,8 +165,38 @@ class Hub:
             following = (page.get("_pagination") or {}).get("next") or {}
             offset = following.get("offset")
 
-    def _token(self, user: str, *, note: str, scopes: Sequence[str], auth: dict[str, str] | None = None) -> HubToken:
+    def token_end(self) -> datetime | None:
+        """Return until when this token is good; None: it has no end, or the Hub does not say.
+
+        Raises:
+            HaiError: The Hub gives no answer, or does not know the token.
+        """
+        try:
+            found: Any = self._site.call("GET", "/token")
+        except NotFound:
+            return None
+        return decode(_OwnToken, found).expires_at
+
+    def revoke(self) -> None:
+        """Revoke this token.
+
+        Raises:
+            HaiError: The Hub gives no answer, or does not know the token.
+        """
+        self._site.call("DELETE", "/token")
+
+    def _token(
+        self,
+        user: str,
+        *,
+        note: str,
+        scopes: Sequence[str],
+        auth: dict[str, str] | None = None,
+        lasts_s: int | None = None,
+    ) -> HubToken:
         body: dict[str, Any] = {"note": note, "scopes": list(scopes)}
+        if lasts_s is not None:
+            body["expires_in"] = lasts_s
         if auth is not None:
             body["auth"] = auth
         try:

@@ -23,8 +23,8 @@ from hai_client.whole_files import write_whole
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 API_PATH = "/services/hai/api/v1"
-#: Folders of a platform on this machine, beside the login.
-_PLACES = ("haienv_root", "state_dir")
+#: What is kept beside the login: folders of a platform on this machine, and the login's end.
+_BESIDE = ("haienv_root", "state_dir", "ends")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
@@ -40,6 +40,7 @@ class Settings:
     #: The folder of all environments of haienv, where the platform runs on this machine: `haienv` finds it in the file.
     haienv_root: str | None = None
     state_dir: str | None = None  #: The folder of the platform's files, where `hai up` has written the login.
+    ends: str | None = None  #: Until when the token is good, as ISO 8601; None: it has no end, or it is not known.
 
     @property
     def api_url(self) -> str:
@@ -159,9 +160,20 @@ def load(*, url: str | None = None, token: str | None = None, environ: Mapping[s
     if found:
         return Settings(address, found[0], None, found[1])
     if kept.get("token") and address == kept_url:
-        places = {name: kept.get(name) or None for name in _PLACES}
-        return Settings(address, check_token(kept["token"]), kept.get("user"), str(path), **places)
+        beside = {name: kept.get(name) or None for name in _BESIDE}
+        return Settings(address, check_token(kept["token"]), kept.get("user"), str(path), **beside)
     return Settings(address)
+
+
+def kept(url: str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """Return the login in the file, whatever variables say; without a token where there is none for the address.
+
+    Raises:
+        Invalid: The file is wrong.
+        NotLoggedIn: It holds no address.
+    """
+    env = os.environ if environ is None else environ
+    return load(url=url, environ={name: env[name] for name in ("HOME", "XDG_CONFIG_HOME") if name in env})
 
 
 def folder_here(name: str, environ: Mapping[str, str]) -> str | None:
@@ -191,7 +203,7 @@ def save(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Pat
     """
     path = config_path(environ)
     body = {"url": settings.url, "user": settings.user or "", "token": settings.token or ""}
-    body.update({name: getattr(settings, name) for name in _PLACES if getattr(settings, name)})
+    body.update({name: getattr(settings, name) for name in _BESIDE if getattr(settings, name)})
     try:
         # The XDG specification asks for 0700 for the folders above too.
         make_folder(path.parent, 0o700, above=0o700)
@@ -200,3 +212,8 @@ def save(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Pat
     except OSError as error:
         raise Invalid(f"config: {path} cannot be written ({error.strerror}); set XDG_CONFIG_HOME") from None
     return path
+
+
+def forget(environ: Mapping[str, str] | None = None) -> Path:
+    """Take the login out of the file; the address stays. Returns the path of the file. Raises Invalid, as `save`."""
+    return save(Settings(kept(environ=environ).url), environ=environ)

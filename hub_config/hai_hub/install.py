@@ -44,6 +44,7 @@ def install(c: Config, settings: HubSettings) -> None:
     from hai_hub.config.hub_process import prepare_hub
     from hai_hub.config.service_process import watch_closely
     from hai_hub.logins.archived_users import ArchivedUsers, asking, keep_out
+    from hai_hub.logins.device_handlers import install_device_logins
     from hai_hub.logins.kept_names import KeptNames, archiving, keep_names
     from hai_hub.logins.plain_names import refuse_look_alikes
     from hai_hub.logins.user_limits import UserRates, limit_users
@@ -63,6 +64,7 @@ def install(c: Config, settings: HubSettings) -> None:
     _rights(c, settings)
     add_named(c, "services", _services(settings))
     install_spot(c, settings.api_url)
+    install_device_logins()
     archived = ArchivedUsers(asking(settings.api_url))
     kept = KeptNames(archived, archiving(settings.api_url))
     keep_out(archived, kept.archive_deleted, Watch(asking_active(settings.api_url)))

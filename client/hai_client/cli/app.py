@@ -30,6 +30,11 @@ def run(argv: Sequence[str] | None = None) -> int:
 
         with contextlib.suppress(OSError):
             tell(ctx.out, *ctx.heard)
+    if ctx.ends is not None and not ctx.json:
+        from hai_client.cli.shared.daily import tell_of_end
+
+        with contextlib.suppress(OSError):
+            tell_of_end(ctx.out, *ctx.ends)
     return code
 
 

@@ -54,6 +54,7 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb("whoami", "show who you are and what you may do", "platform.account", _PLATFORM),
     Verb("login", "get a token and keep it", "platform.account", _PLATFORM),
+    Verb("logout", "revoke the token that login has kept", "platform.account", _PLATFORM),
     Verb(
         "admin",
         "nodes, quota, policy, rates, budgets, mounts, users, audit, health and more; for admins",

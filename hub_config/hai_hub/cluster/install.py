@@ -55,6 +55,7 @@ def configure(c: Config, around: ChartEnv) -> None:
     from hai_hub.config.hub_process import prepare_hub
     from hai_hub.config.service_process import watch_closely
     from hai_hub.logins.archived_users import ArchivedUsers, asking, keep_out
+    from hai_hub.logins.device_handlers import install_device_logins
     from hai_hub.logins.kept_names import KeptNames, archiving, keep_names
     from hai_hub.logins.login_guard import guard_logins
     from hai_hub.logins.login_records import LoggedLogins
@@ -78,6 +79,7 @@ def configure(c: Config, around: ChartEnv) -> None:
     _servers(c, around)
     _rights(c, around)
     install_spot(c, around.api_url)
+    install_device_logins()
     archived = ArchivedUsers(asking(around.api_url))
     kept = KeptNames(archived, archiving(around.api_url))
     keep_out(archived, kept.archive_deleted, Watch(asking_active(around.api_url)))

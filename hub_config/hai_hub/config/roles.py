@@ -63,6 +63,12 @@ ADMIN_SCOPES: Final = (
 #: What the `hai` command of the local user may do.
 LOCAL_TOKEN_SCOPES: Final = (ADMIN, METRICS, ACCESS, "admin:groups", "admin:users", "list:users", "tokens")
 
+#: What `hai login` may ask for, by the word that it sends. A token gets those of the scopes that its owner holds.
+LOGIN_RIGHTS: Final[dict[str, tuple[str, ...]]] = {
+    "tasks": (WRITE, READ, ACCESS),
+    "admin": (ADMIN, WRITE, READ, ACCESS, "admin:users", "tokens"),
+}
+
 #: What the scheduler service reads: who exists and who is in which group. The Hub asks it, with its own token, who is
 #: archived and who has tasks, and archives whom it deletes.
 SERVICE_SCOPES: Final = (

@@ -22,7 +22,7 @@ def guard_logins(records: LoginRecords, slowing: Slowing) -> None:
     async def authenticate(self: Any, data: Any) -> Any:
         given = data if isinstance(data, dict) else {}
         # Converted as the authenticator does: by REST the name may be any JSON.
-        name, address = str(given.get("username", "")), _address(self.request)
+        name, address = str(given.get("username", "")), address_of(self.request)
         key = self.authenticator.normalize_username(name)
 
         def record(outcome: str, who: str = name) -> None:
@@ -60,7 +60,7 @@ def too_many(sentence: str, wait_s: int) -> HTTPError:
     return error
 
 
-def _address(request: Any) -> str:
+def address_of(request: Any) -> str:
     """Return a request's address: the one that the proxy appended to `X-Forwarded-For`, or the connection's peer.
 
     Addresses that a client writes itself are ignored. tornado's `remote_ip` is not used, as it trusts any `X-Real-Ip`.

@@ -81,6 +81,32 @@ class Slowing:
         self._names.forget(name)
 
 
+class Guessing:
+    """Slows down guesses of codes by users who have signed in: by user, and a little by address.
+
+    A right code forgets nothing: who guesses could type a code of their own in between.
+
+    Args:
+        clock: Returns monotonic time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._users: _Tries[str] = _Tries(_after)
+        self._addresses: _Tries[str] = _Tries(lambda failures: NAMES_WAIT_S if failures > NAMES_FREE else 0.0)
+
+    def wait_s(self, user: str, address: str) -> int:
+        """Return the whole seconds until the user's next try is checked; 0: now."""
+        now = self._clock()
+        return math.ceil(max(self._users.wait_s(user, now), self._addresses.wait_s(address, now)))
+
+    def failed(self, user: str, address: str) -> None:
+        """Count a code that was wrong."""
+        now = self._clock()
+        self._users.failed(user, now)
+        self._addresses.failed(address, now)
+
+
 def _after(failures: int) -> float:
     """Return the seconds to wait after this number of failures of a pair."""
     over = min(failures - FREE, 10)

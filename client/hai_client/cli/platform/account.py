@@ -1,21 +1,27 @@
-"""`hai login` and `hai whoami`."""
+"""`hai login`, `hai logout` and `hai whoami`."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import getpass
 import os
+import socket
 import sys
+from datetime import datetime
 from urllib.parse import urlsplit
 
 from hai_client import settings
 from hai_client.api import Client
 from hai_client.cli.platform.quota import by_level, limit
 from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import ago, local
 from hai_client.cli.shared.parser import Command, option
-from hai_client.errors import HaiError, Invalid, NotLoggedIn
+from hai_client.codec import parse_time
+from hai_client.device_login import DeviceLogins, NoDeviceLogins
+from hai_client.errors import Forbidden, HaiError, Invalid, NotLoggedIn
 from hai_client.http import Transport
-from hai_client.hub import Hub
+from hai_client.hub import Hub, HubToken
 from hai_client.settings import Settings
 from hai_client.snapshots.machine import machine_id
 from hai_client.wire.schema import Me
@@ -29,16 +35,34 @@ def _nothing(_parser: argparse.ArgumentParser) -> None:
 
 def _whoami(_args: argparse.Namespace, ctx: Context) -> None:
     me = ctx.client.me()
-    url = ctx.settings().url
-    if ctx.answered({"url": url, "me": me}):
+    found = ctx.settings()
+    url, ends = found.url, _end(found)
+    if ctx.answered({"url": url, "me": me, "ends": ends}):
         return
     kind = "" if me.kind == "user" else f" (a {me.kind})"
     ctx.out.line(f"{ctx.out.style(me.name, 'bold')}{kind} at {url}")
     ctx.out.line(f"  may      {rights(me)}")
+    if ends is not None:
+        ctx.out.line(f"  until    {local(ends)}, {ago(ends)}")
     ctx.out.line(f"  groups   {' '.join(me.groups) or 'none'}")
     for at, row in enumerate(sorted(me.quota, key=by_level)):
         head = "quota" if at == 0 else ""
         ctx.out.line(f"  {head:<9}{row.priority} in {row.group}: {row.used:g} in use of {limit(row.limit)}")
+
+
+def _end(found: Settings) -> datetime | None:
+    """Return until when the token is good, as the Hub says, else as the file does; None: no end is known."""
+    try:
+        return _at_once(found).token_end()
+    except HaiError:
+        with contextlib.suppress(ValueError):
+            return parse_time(found.ends or "")
+        return None
+
+
+def _at_once(found: Settings) -> Hub:
+    """Return a Hub whose calls are not repeated."""
+    return Hub(found, transport=Transport(f"{found.url}/hub/hai", found.token, delays_s=()))
 
 
 def rights(me: Me) -> str:
@@ -51,7 +75,8 @@ def rights(me: Me) -> str:
 
 
 def _configure_login(parser: argparse.ArgumentParser) -> None:
-    option(parser, "--user NAME", "who you are at the Hub (asked for)")
+    option(parser, "--user NAME", "log in with a name and a password, without a browser")
+    option(parser, "--admin", "ask for the rights of an admin too, in a login by browser")
     ways = parser.add_mutually_exclusive_group()
     option(ways, "--token-stdin", "read a token of the Hub's token page from standard input")
     option(ways, "--password-stdin", "read the password from standard input")
@@ -61,21 +86,67 @@ def _login(args: argparse.Namespace, ctx: Context) -> None:
     url = _address(ctx)
     if args.token_stdin:
         token = settings.check_token(sys.stdin.readline())
-        user = _owner(Settings(url, token), args.user)
-        scopes: tuple[str, ...] = ()
+        made = HubToken(token=token, user=_owner(Settings(url, token), args.user))
+    elif args.user or args.password_stdin:
+        made = _by_password(args, ctx, url)
     else:
-        user = args.user or _ask(ctx, f"user at {url}: ")
-        made = Hub(Settings(url), waiting=ctx.waiting).login(user, _password(args, ctx, url, user))
-        token, scopes = made.token, made.scopes
-    root = _haienv_root(Settings(url, token))
-    path = settings.save(Settings(url, token, user, haienv_root=root))
+        made = _by_browser(args, ctx, url)
+    before = settings.kept(url)
+    root = _haienv_root(Settings(url, made.token))
+    ends = None if made.expires_at is None else made.expires_at.isoformat()
+    path = settings.save(Settings(url, made.token, made.user, haienv_root=root, ends=ends))
+    if before.ends and before.token != made.token:
+        # It was made by an earlier login, for this file alone.
+        with contextlib.suppress(HaiError):
+            _at_once(before).revoke()
+    until = f" until {local(made.expires_at)}" if made.expires_at else ""
     ctx.answer(
-        {"url": url, "user": user, "file": str(path), "scopes": scopes},
-        f"logged in at {url} as {user}; the token is in {path}, for you alone to read",
+        {"url": url, "user": made.user, "file": str(path), "scopes": made.scopes, "ends": made.expires_at},
+        f"logged in at {url} as {made.user}{until}; the token is in {path}, for you alone to read",
     )
     for name in ("HAI_TOKEN", "JUPYTERHUB_API_TOKEN"):
         if os.environ.get(name) and (name == "HAI_TOKEN" or os.environ.get("HAI_URL")):
             ctx.out.note(f"{name} is set here and wins over this login; to use the login: unset {name}")
+
+
+def _by_browser(args: argparse.Namespace, ctx: Context, url: str) -> HubToken:
+    """Print an address and a code, and wait for the person who opens the one and types the other."""
+    logins = DeviceLogins(url, waiting=ctx.waiting)
+    try:
+        begun = logins.begin(socket.gethostname(), "admin" if args.admin else "tasks")
+    except NoDeviceLogins:
+        return _by_password(args, ctx, url)
+    _warn_if_open(ctx, url, "token")
+    ctx.out.note(
+        f"open {logins.page} in a browser, on any machine, and type the code {begun.user_code}",
+        f"the code is good for {begun.expires_in // 60} minutes; waiting (Ctrl-C ends this)",
+    )
+    return logins.wait(begun)
+
+
+def _by_password(args: argparse.Namespace, ctx: Context, url: str) -> HubToken:
+    user = args.user or _ask(ctx, f"user at {url}: ")
+    made = Hub(Settings(url), waiting=ctx.waiting).login(user, _password(args, ctx, url, user))
+    return HubToken(token=made.token, scopes=made.scopes, user=user, expires_at=made.expires_at)
+
+
+def _logout(_args: argparse.Namespace, ctx: Context) -> None:
+    try:
+        found = settings.kept(ctx.url)
+    except NotLoggedIn:
+        found = None
+    if found is None or found.token is None:
+        ctx.answer({"url": found and found.url, "revoked": False}, "no login is kept here")
+        return
+    try:
+        Hub(found, waiting=ctx.waiting).revoke()
+        revoked = True
+    except (Forbidden, NotLoggedIn):
+        # The Hub does not know it any more.
+        revoked = False
+    path = settings.forget()
+    what = "the token is revoked" if revoked else "the token was not good any more"
+    ctx.answer({"url": found.url, "revoked": revoked}, f"logged out at {found.url}: {what}, and gone from {path}")
 
 
 def _haienv_root(found: Settings) -> str | None:
@@ -107,9 +178,7 @@ def _owner(found: Settings, claimed: str | None) -> str:
 
 
 def _password(args: argparse.Namespace, ctx: Context, url: str, user: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-        ctx.out.note(f"{url} is not encrypted: others on the way can read the password; use https if you can")
+    _warn_if_open(ctx, url, "password")
     if args.password_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     if not sys.stdin.isatty():
@@ -118,6 +187,12 @@ def _password(args: argparse.Namespace, ctx: Context, url: str, user: str) -> st
         return getpass.getpass(f"password of {user}: ")
     except EOFError:
         raise Invalid("password: none given; try again") from None
+
+
+def _warn_if_open(ctx: Context, url: str, what: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        ctx.out.note(f"{url} is not encrypted: others on the way can read the {what}; use https if you can")
 
 
 def _ask(ctx: Context, prompt: str) -> str:
@@ -138,11 +213,19 @@ COMMANDS = {
         _configure_login,
         _login,
         about=(
-            "Get a token from the Hub with your name and password and keep it. Where people sign in another way,\n"
-            "make a token on the Hub's page /hub/token and hand it over with --token-stdin."
+            "Print an address and a code: open the one in a browser on any machine, sign in there as always, and type\n"
+            "the other. The token is good for 30 days; `hai logout` revokes it. With --user, a name and a password do\n"
+            "without a browser; --token-stdin takes a token that you have made on the Hub's page /hub/token."
         ),
         examples=(
-            "examples:\n  hai login --url https://hub.example.org --user alice\n  hai login --token-stdin < token.txt"
+            "examples:\n  hai login --url https://hub.example.org\n"
+            "  hai login --url https://hub.example.org --user alice\n  hai login --token-stdin < token.txt"
         ),
+    ),
+    "logout": Command(
+        "logout",
+        _nothing,
+        _logout,
+        about="Revoke the token that `hai login` has kept, and remove it here.",
     ),
 }

@@ -29,6 +29,8 @@ class Context:
     url: str | None = None
     #: The platform that has answered, and the version that it says it is, as it was sent; None: none has said.
     heard: tuple[str, str] | None = None
+    #: The platform that was called, and when the login there ends, as ISO 8601; None: no end is known.
+    ends: tuple[str, str] | None = None
     _client: Client | None = field(default=None, repr=False)
     _told: bool = field(default=False, repr=False)
 
@@ -49,6 +51,7 @@ class Context:
             from hai_client.api import Client
 
             found = self.settings()
+            self.ends = (found.url, found.ends) if found.ends else None
 
             def hear(version: str) -> None:
                 self.heard = (found.url, version)

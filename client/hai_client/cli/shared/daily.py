@@ -1,4 +1,4 @@
-"""One sentence a day on the versions of `hai` and of a platform, to those who can act.
+"""One sentence a day, to those who can act: on the versions of `hai` and of a platform, and on a login that ends.
 
 What was said is kept in a file of the user's own. There is no lock: of two commands at once, both may say it. Where the
 file cannot be written, nothing is said: it would be said at each command.
@@ -10,15 +10,19 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 from hai_client import skew
-from hai_client.cli.shared.output import Output
+from hai_client.cli.shared.output import Output, plural
+from hai_client.codec import parse_time
 from hai_client.version import __version__
 from hai_client.whole_files import write_whole
 
 #: Seconds for which a sentence is not repeated.
 DAY_S = 86_400
+#: Days before the end of a login from which it is spoken of.
+_LAST_DAYS = 5
 #: A file of more bytes is not ours.
 _MOST = 65_536
 
@@ -41,16 +45,38 @@ def tell(out: Output, url: str, service: str, *, environ: Mapping[str, str] = os
         out.note(f"{said} (`hai version --check` says more)")
 
 
-def _is_new(url: str, environ: Mapping[str, str]) -> bool:
-    """Note that something is said of a platform; return whether that was not so within a day, and could be noted."""
+def tell_of_end(out: Output, url: str, ends: str, *, environ: Mapping[str, str] = os.environ) -> None:
+    """Say to stderr that a login ends in a few days, if that was not said within a day.
+
+    Args:
+        out: Where to say it.
+        url: The platform.
+        ends: When the login ends, as ISO 8601.
+        environ: The environment.
+
+    Raises:
+        OSError: There is nobody to say it to.
+    """
+    try:
+        left_s = (parse_time(ends) - datetime.now().astimezone()).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return
+    days = int(left_s // DAY_S)
+    if 0 <= days < _LAST_DAYS and _is_new(f"login at {url}", environ):
+        when = f"in {plural(days, 'day')}" if days else "today"
+        out.note(f"your login ends {when}: hai login")
+
+
+def _is_new(about: str, environ: Mapping[str, str]) -> bool:
+    """Note that something is said about this; return whether that was not so within a day, and could be noted."""
     now = time.time()
     try:
         path = _path(environ)
         said = {name: at for name, at in _read(path).items() if now - DAY_S < at <= now}
-        if url in said:
+        if about in said:
             return False
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_whole(path, json.dumps({**said, url: now}))
+        write_whole(path, json.dumps({**said, about: now}))
     except (OSError, RuntimeError):  # RuntimeError: there is no home
         return False
     return True
