@@ -50,6 +50,8 @@ INIT_RESOURCES: Final = {
     "requests": {"cpu": "0", "memory": "0", "ephemeral-storage": "0"},
     "limits": {"memory": "128Mi", "ephemeral-storage": "64Mi"},
 }
+#: Asks cluster-autoscaler and Karpenter not to remove a node of their own accord while a rank runs there.
+STAYING: Final = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true"}
 _SPEC_SCHEMA: Final = 1
 
 
@@ -192,7 +194,7 @@ def pod(
                 **run_labels(launch.run_id, launch.user, launch.origin),
                 RANK: str(rank),
             },
-            **({"annotations": dict(settings.extra_annotations)} if settings.extra_annotations else {}),
+            "annotations": {**STAYING, **settings.extra_annotations},
             "ownerReferences": [owned_by],
         },
         # Empty fields are left out, so that the API server's defaults apply.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from hai_client.quantity import count_of, mebibytes, parse_quantity, thousandths
+from hai_client.quantity import amount_of, count_of, mebibytes, parse_quantity, pod_requests, thousandths
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.ports.cluster import LaunchOrder
 
@@ -21,6 +21,8 @@ class Capacity:
     memory: Decimal = Decimal(0)
     #: Bytes of local storage (`ephemeral-storage`).
     storage: Decimal = Decimal(0)
+    #: How many pods.
+    pods: int = 0
     #: Number of GPUs by resource name; only resources that the node has.
     gpus: Mapping[str, int] = field(default_factory=dict)
 
@@ -35,18 +37,12 @@ def capacity_of(node: Mapping[str, Any], gpu_resources: tuple[str, ...]) -> Capa
     allocatable = (node.get("status") or {}).get("allocatable") or {}
     counts = {name: count_of(allocatable.get(name)) for name in gpu_resources}
     return Capacity(
-        cpu=_number(allocatable.get("cpu")),
-        memory=_number(allocatable.get("memory")),
-        storage=_number(allocatable.get("ephemeral-storage")),
+        cpu=amount_of(allocatable.get("cpu")),
+        memory=amount_of(allocatable.get("memory")),
+        storage=amount_of(allocatable.get("ephemeral-storage")),
+        pods=count_of(allocatable.get("pods")),
         gpus={name: number for name, number in counts.items() if number},
     )
-
-
-def _number(text: str | None) -> Decimal:
-    try:
-        return parse_quantity(text or "0")
-    except ValueError:
-        return Decimal(0)
 
 
 def gpus_of(capacity: Capacity, wanted: int) -> dict[str, int]:
@@ -69,6 +65,24 @@ def _requested(there: Decimal, share: float, reserve: Decimal) -> Decimal:
     return max(Decimal(0), min(there * Decimal(str(share)), there - reserve))
 
 
+def whole_request(capacity: Capacity, settings: ClusterSettings) -> tuple[Decimal, Decimal]:
+    """Return the CPUs and the bytes of memory that a rank requests which has a whole node."""
+    cpu = _requested(capacity.cpu, settings.cpu_share, Decimal(str(settings.cpu_reserve)))
+    memory = _requested(capacity.memory, settings.memory_share, parse_quantity(settings.memory_reserve or "0"))
+    most = _most_memory(capacity, settings)
+    return cpu, min(memory, most) if most > 0 else memory
+
+
+def _most_memory(capacity: Capacity, settings: ClusterSettings) -> Decimal:
+    return capacity.memory * Decimal(str(settings.memory_limit_share))
+
+
+def gpus_asked(pod: Mapping[str, Any], gpu_resources: tuple[str, ...]) -> int:
+    """Return how many GPUs a pod asks for."""
+    asked = pod_requests(pod)
+    return int(sum(asked.get(name, Decimal(0)) for name in gpu_resources))
+
+
 def resources_of(
     launch: LaunchOrder, rank: int, capacity: Capacity, settings: ClusterSettings
 ) -> dict[str, dict[str, str]]:
@@ -79,18 +93,15 @@ def resources_of(
     if has_rdma(launch, settings):
         devices |= {name: str(number) for name, number in sorted(settings.rdma_resources.items())}
     requests, limits = dict(devices), dict(devices)
-    cpus = _requested(capacity.cpu, settings.cpu_share, Decimal(str(settings.cpu_reserve))) * share
+    cpus, bytes_wanted = whole_request(capacity, settings)
     if cpus > 0:
-        requests["cpu"] = thousandths(cpus)
-    kept = parse_quantity(settings.memory_reserve or "0")
-    bytes_wanted = _requested(capacity.memory, settings.memory_share, kept) * share
-    most = capacity.memory * Decimal(str(settings.memory_limit_share)) * share
+        requests["cpu"] = thousandths(cpus * share)
+    most = _most_memory(capacity, settings)
     if most > 0:
-        limits["memory"] = mebibytes(most)
-        bytes_wanted = min(bytes_wanted, most)
+        limits["memory"] = mebibytes(most * share)
     if bytes_wanted > 0 or most > 0:
         # Without a request Kubernetes takes the limit for it.
-        requests["memory"] = mebibytes(bytes_wanted)
+        requests["memory"] = mebibytes(bytes_wanted * share)
     stored = capacity.storage * Decimal(str(settings.storage_limit_share)) * share
     if stored > 0:
         limits["ephemeral-storage"], requests["ephemeral-storage"] = mebibytes(stored), "0"
