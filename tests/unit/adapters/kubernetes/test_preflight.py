@@ -31,8 +31,8 @@ async def test_every_right_that_is_missing_is_named_at_once(server, clock) -> No
 @pytest.mark.parametrize(
     ("foreign", "missing"),
     [
-        (("*",), "list pods in all namespaces; watch pods in all namespaces"),
-        (("ops",), "list pods in namespace ops; watch pods in namespace ops"),
+        (("*",), "list pods in all namespaces; watch pods; watch pods in all namespaces"),
+        (("ops",), "list pods in namespace ops; watch pods; watch pods in namespace ops"),
     ],
 )
 async def test_f5_the_right_to_see_pods_of_others_is_asked_for_where_they_count(

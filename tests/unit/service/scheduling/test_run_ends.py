@@ -284,7 +284,7 @@ async def test_f5_a_gang_that_meets_pods_of_others_is_elsewhere_within_40_s_and_
     service = await Service(nodes=3).open()
     slow = Behaviour(start_takes=timedelta(seconds=60), dies_in=timedelta(seconds=5))
     gang = await service.submit("gang", "ann", 2, slow)
-    other = await service.submit("other", "ben", 2)
+    other = await service.submit("other", "ben", 3)
     await service.step()
     first = (await service.task(gang)).live_run
     assert first is not None
@@ -308,6 +308,7 @@ async def test_f5_it_may_happen_any_number_of_times() -> None:
         run = (await service.task(task)).live_run
         assert run is not None
         service.cluster.faults.crowd_out(run.id, 0, room=8)
+        await service.step()
         await service.step(6)
     found = await service.task(task)
     assert (found.failed_starts, found.state.ended, await strikes(service)) == (0, False, [])
