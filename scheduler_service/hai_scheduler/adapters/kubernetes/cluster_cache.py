@@ -57,10 +57,14 @@ class ClusterCache:
         self.services = informer(f"{inside}/services", self._service_changed, SELECTOR)
         self.pods = informer(f"{inside}/pods", self._pod_changed, SELECTOR, keep=keep_end)
         self._all = (self.nodes, self.services, self.pods)
-        small = {"fields": ON_NODES, "slim": self._seen.foreign.slim, "page": _FOREIGN_PAGE}
-        slow = {"relist_every": _FOREIGN_RELIST * settings.relist_every}
+        small: dict[str, Any] = {
+            "fields": ON_NODES,
+            "slim": self._seen.foreign.slim,
+            "page": _FOREIGN_PAGE,
+            "relist_every": _FOREIGN_RELIST * settings.relist_every,
+        }
         #: Nothing waits for these for long: what they do not show yet is met when a run starts there.
-        self._others = [informer(path, self._seen.foreign.changed, **small, **slow) for path in paths(settings)]
+        self._others = [informer(path, self._seen.foreign.changed, **small) for path in paths(settings)]
         self._others_awaited = not self._others
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False

@@ -88,16 +88,16 @@ class ForeignPods:
 
     def changed(self, before: Thing | None, after: Thing | None) -> None:
         """Take in a change of a pod that `slim` has made small."""
-        old, new = (None if thing is None else thing["held"] for thing in (before, after))
+        old: Held | None = None if before is None else before["held"]
+        new: Held | None = None if after is None else after["held"]
         if old == new:
             return  # Its status has changed, or a label.
-        for thing, held in ((before, old), (after, new)):
-            if thing is not None and held is not None:
-                if held is new:
-                    self._on[held.node][thing["metadata"]["name"]] = held
-                else:
-                    self._on[held.node].pop(thing["metadata"]["name"], None)
-                self._on_change(held.node)
+        if before is not None and old is not None:
+            self._on[old.node].pop(before["metadata"]["name"], None)
+            self._on_change(old.node)
+        if after is not None and new is not None:
+            self._on[new.node][after["metadata"]["name"]] = new
+            self._on_change(new.node)
 
     def saw_rank(self, pod: Thing) -> None:
         """Learn the priority of ranks, which the API server has given to their pods."""
