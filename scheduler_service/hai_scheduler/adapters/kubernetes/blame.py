@@ -20,11 +20,11 @@ _ANYWHERE: Final = frozenset({"CreateContainerConfigError", "InvalidImageName"})
 _NO_PROGRAM: Final = ("executable file not found", "no such file or directory")
 #: What kube-scheduler says of a node without room for a pod.
 _INSUFFICIENT: Final = re.compile(r"\bInsufficient \S|\bToo many pods\b")
-#: Reasons of a kubelet for a pod that it has no room for: `OutOfcpu`, `OutOfpods`, `OutOfnvidia.com/gpu`.
+#: Reasons of a kubelet for a pod that it has no room for: OutOfcpu, OutOfpods, OutOfnvidia.com/gpu.
 _OUT_OF: Final = re.compile(r"OutOf[a-z]\S*")
 #: How much a pod asks for and a node has, in the message beside it.
 _NUMBERS: Final = re.compile(r"requested: (\d+), used: \d+, capacity: (\d+)")
-#: What a kubelet says when other pods still have the devices, with the reason `UnexpectedAdmissionError`.
+#: What a kubelet says when other pods still have the devices, with the reason UnexpectedAdmissionError.
 _DEVICES: Final = "requested number of devices unavailable"
 #: Reasons of a kubelet that only say that node and pod do not go together: labels or taints that have just changed, a
 #: port that another pod has, NUMA nodes that other pods have parts of.

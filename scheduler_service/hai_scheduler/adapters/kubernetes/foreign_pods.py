@@ -31,7 +31,7 @@ def paths(settings: ClusterSettings) -> Sequence[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Taking:
     """What a pod takes of its node."""
 
     node: str
@@ -64,7 +64,7 @@ class ForeignPods:
         self._settings = settings
         self._on_change = on_change
         #: By node, then by namespace and name.
-        self._on: defaultdict[str, dict[str, Held]] = defaultdict(dict)
+        self._on: defaultdict[str, dict[str, Taking]] = defaultdict(dict)
         #: Pods of a lower priority take nothing: kube-scheduler removes them for ranks. None: it does not.
         self._lowest = 0 if settings.binding == "affinity" else None
 
@@ -76,7 +76,7 @@ class ForeignPods:
         if namespace == self._settings.namespace and run_of(pod) is not None:
             return {"metadata": kept, "held": None}
         asked = pod_requests(pod)
-        held = Held(
+        held = Taking(
             node=spec.get("nodeName") or "",
             cpu=asked.get("cpu", Decimal(0)),
             memory=asked.get("memory", Decimal(0)),
@@ -88,8 +88,8 @@ class ForeignPods:
 
     def changed(self, before: Thing | None, after: Thing | None) -> None:
         """Take in a change of a pod that `slim` has made small."""
-        old: Held | None = None if before is None else before["held"]
-        new: Held | None = None if after is None else after["held"]
+        old: Taking | None = None if before is None else before["held"]
+        new: Taking | None = None if after is None else after["held"]
         if old == new:
             return  # Its status has changed, or a label.
         if before is not None and old is not None:
@@ -119,7 +119,7 @@ class ForeignPods:
         return Room() if gpus is None else Room(gpus, _greediest(counted, capacity))
 
 
-def _room_beside(pods: Sequence[Held], capacity: Capacity, settings: ClusterSettings) -> int | None:
+def _room_beside(pods: Sequence[Taking], capacity: Capacity, settings: ClusterSettings) -> int | None:
     """Return how many GPUs ranks may have beside these pods: as many as shares of a whole-node rank fit; None: all.
 
     One GPU of a node is one share of what a rank of the whole node requests.
@@ -139,7 +139,7 @@ def _room_beside(pods: Sequence[Held], capacity: Capacity, settings: ClusterSett
     return None if room >= size else room
 
 
-def _greediest(pods: Iterable[Held], capacity: Capacity) -> str:
+def _greediest(pods: Iterable[Taking], capacity: Capacity) -> str:
     """Return whose pods take the most of the node: of its GPUs, then of its CPUs or memory."""
     taken: defaultdict[str, list[Decimal]] = defaultdict(lambda: [Decimal(0), Decimal(0), Decimal(0)])
     for held in pods:

@@ -14,7 +14,7 @@ Binding = Literal["affinity", "direct"]
 EVERYWHERE = "*"
 
 #: The taints of those who remove, replace, repair or stop nodes. Not among them: what only says that a node might be
-#: removed some day (`DeletionCandidateOfClusterAutoscaler`, `.../rebalance-recommendation`).
+#: removed some day (DeletionCandidateOfClusterAutoscaler, rebalance-recommendation).
 DRAIN_TAINTS = frozenset(
     {
         # cluster-autoscaler; Karpenter since 1.0, and before.
