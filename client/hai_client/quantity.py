@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 _FORM = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|)")
 _SUFFIXES: dict[str, Decimal] = {
@@ -41,6 +43,56 @@ def count_of(text: str | None) -> int:
         return max(0, int(parse_quantity(text or "0")))
     except ValueError:
         return 0
+
+
+def pod_requests(pod: Mapping[str, Any]) -> dict[str, Decimal]:
+    """Return what a pod of Kubernetes takes of its node, by resource, as kubelets count it; `pods` is 1.
+
+    That is what its containers and sidecars request together, or what one init container does with the sidecars before
+    it, where that is more. A quantity that cannot be read counts as 0.
+    """
+    spec = pod.get("spec") or {}
+    sidecars: dict[str, Decimal] = {}
+    largest: dict[str, Decimal] = {}
+    for container in spec.get("initContainers") or ():
+        asked = _asked(container)
+        if container.get("restartPolicy") == "Always":
+            sidecars = asked = _added(sidecars, asked)
+        else:
+            asked = _added(sidecars, asked)
+        largest = _larger(largest, asked)
+    total = sidecars
+    for container in spec.get("containers") or ():
+        total = _added(total, _asked(container))
+    # Requests of the pod itself take the place of those of its containers (since 1.32).
+    total = {**_larger(total, largest), **_asked(spec)}
+    return {**_added(total, _amounts(spec.get("overhead"))), "pods": Decimal(1)}
+
+
+def _asked(container: Mapping[str, Any]) -> dict[str, Decimal]:
+    resources = container.get("resources") or {}
+    # In Kubernetes a limit without a request is also the request.
+    return {**_amounts(resources.get("limits")), **_amounts(resources.get("requests"))}
+
+
+def _amounts(table: Mapping[str, Any] | None) -> dict[str, Decimal]:
+    return {name: amount_of(text) for name, text in (table or {}).items()}
+
+
+def amount_of(text: object) -> Decimal:
+    """Return the number that a quantity stands for; 0 if it is missing or cannot be read."""
+    try:
+        return parse_quantity(text)
+    except ValueError:
+        return Decimal(0)
+
+
+def _added(some: Mapping[str, Decimal], more: Mapping[str, Decimal]) -> dict[str, Decimal]:
+    return {name: some.get(name, Decimal(0)) + more.get(name, Decimal(0)) for name in (*some, *more)}
+
+
+def _larger(some: Mapping[str, Decimal], others: Mapping[str, Decimal]) -> dict[str, Decimal]:
+    return {name: max(some.get(name, Decimal(0)), others.get(name, Decimal(0))) for name in (*some, *others)}
 
 
 def thousandths(number: Decimal) -> str:

@@ -18,7 +18,7 @@ HOMES = {
     "nodes/placement": "U1 F1 F2 F4",
     "capacity/group_capacity": "U2 B4",
     "capacity/free_pools": "U2",
-    "capacity/node_states": "F3",
+    "capacity/node_states": "F3 F5",
     "planning/promises": "B3",
     "planning/queue_walk": "O1 Q4",
     "planning/queue_head": "B1 B2",

@@ -15,7 +15,7 @@ import kubernetes_validate
 import pytest
 
 from ci.support import SCHEMAS_OF_CHART
-from hai_scheduler.adapters.kubernetes.preflight import NEEDS, NEEDS_OF_A_READER, Need
+from hai_scheduler.adapters.kubernetes.preflight import NEEDS, NEEDS_OF_A_READER, Need, needs_for_foreign
 from kit.helm.matrix import MATRIX
 from kit.helm.rendering import CHART, Object, Render
 
@@ -138,6 +138,24 @@ def test_rights_are_what_the_code_asks_for_and_no_others(render: Render, values:
         assert wanted(its, namespaced=False) in roles
         assert len(roles) == (1 if separate else 2)
     assert made.names("ClusterRole") == made.names("ClusterRoleBinding")
+
+
+@pytest.mark.parametrize("separate", [False, True], ids=["in the Hub", "separate"])
+def test_pods_of_others_are_seen_in_the_namespaces_that_are_named_alone(render: Render, separate: bool) -> None:
+    who = {"scheduler", "api"} if separate else {"hub"}
+    name = "platform-hai-foreign-pods"
+    for foreign in (["*"], ["ops", "*"], ["ops", "shop"]):
+        made = render({"scheduler": {"separate": separate, "foreignPods": foreign}})
+        kind = "ClusterRole" if "*" in foreign else "Role"
+        roles = [role for role in made.all(kind) if role["metadata"]["name"] == name]
+        bindings = [binding for binding in made.all(f"{kind}Binding") if binding["metadata"]["name"] == name]
+        asked = needs_for_foreign(foreign)
+        assert [granted(role) for role in roles] == [wanted([need], namespaced=need.namespaced) for need in asked]
+        assert [role["metadata"].get("namespace", "") for role in roles] == [need.namespace for need in asked]
+        assert [binding["metadata"].get("namespace", "") for binding in bindings] == [need.namespace for need in asked]
+        assert {binding["roleRef"]["name"] for binding in bindings} == {name}
+        assert all(accounts(binding) == who for binding in bindings)
+    assert name not in made.names("ClusterRole")
 
 
 def accounts(binding: Object) -> set[str]:

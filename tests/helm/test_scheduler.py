@@ -191,3 +191,10 @@ def test_every_process_of_the_platform_knows_the_version_of_the_chart(render: Re
         given = [one["value"] for one in pod["containers"][0].get("env", ()) if one["name"] == "HAI_CHART_VERSION"]
         told.update({name: given} if given else {})
     assert told == {name: [yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"]] for name in wanted}
+
+
+def test_the_scheduler_is_told_whose_pods_count(read: Read) -> None:
+    for foreign in ([], ["*"], ["ops", "shop"]):
+        found, _ = read({"foreignPods": foreign})
+        assert found.kubernetes is not None
+        assert found.kubernetes.foreign_pods == tuple(foreign)

@@ -6,7 +6,7 @@ its own number. So when Hypothesis removes one, the others stay as they were, an
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
@@ -37,13 +37,23 @@ GPUS = 4
 
 
 def snapshots() -> st.SearchStrategy[Snapshot]:
-    """A consistent cluster of up to 8 nodes in two zones with running and waiting tasks of three users."""
-    return st.builds(
+    """A consistent cluster of up to 8 nodes in two zones with running and waiting tasks of three users.
+
+    Pods from outside of HAI may be on some of the nodes (F5), also beside runs that were there first.
+    """
+    shots = st.builds(
         random_snapshot,
         seed=st.integers(0, 1 << 32),
         nodes=st.sets(st.integers(0, 7), min_size=1),
         tasks=st.sets(st.integers(1, 10), min_size=1),
     )
+    return st.builds(_crowded, shots, st.dictionaries(st.integers(0, 7), st.integers(0, GPUS), max_size=3))
+
+
+def _crowded(shot: Snapshot, rooms: Mapping[int, int]) -> Snapshot:
+    """The snapshot with no more room than that on the nodes of these numbers."""
+    nodes = tuple(replace(node, room=rooms.get(number)) for number, node in enumerate(shot.nodes))
+    return replace(shot, nodes=nodes)
 
 
 def random_snapshot(seed: int, nodes: Collection[int], tasks: Collection[int]) -> Snapshot:

@@ -466,17 +466,19 @@ class Node:
     #: The only task that holds the node, and its user; None if no task or several tasks hold it.
     task_id: int | None = None
     user: str | None = None
-    gpus_free: int = 0  #: Number of GPUs that no task holds.
+    gpus_free: int = 0  #: Number of GPUs that a task can have now: no task holds them, and no pods from outside of HAI.
     tasks: tuple[NodeTask, ...] = ()  #: Every task that holds the node, or GPUs of it.
     #: The orphaned run that holds the node, which belongs to no task of the database; None: none does.
     orphan: str | None = None
     #: Its state in a word; the first of these that is so. Down: the cluster cannot reach it; closed: the cluster itself
-    #: takes no new runs on it. One of down, orphaned, draining, cordoned, quarantined, closed, held, shared, free.
+    #: takes no new runs on it; crowded: no task is on it, and pods from outside of HAI have some of its room. One of
+    #: down, orphaned, draining, cordoned, quarantined, closed, crowded, held, shared, free.
     state: str = "free"
-    reason: str | None = None  #: Why it takes no new runs, as sentences; None: it does.
     #: Why RDMA falls back to TCP there, as a rank that runs there has found, and who can do what; None: it does not, or
     #: it is not known.
     network: str | None = None
+    #: Why it takes no new runs, or not as many as it has GPUs for, as sentences; None: it does.
+    reason: str | None = None
     since: datetime | None = None  #: Since when it is ready or not, closed or open, and marked or not; None: not known.
     by: str | None = None  #: The admin who has put the mark on it, or has taken it away; None: no admin has.
     seen_at: datetime | None = None  #: When the service saw it last.

@@ -77,16 +77,25 @@ export interface INode {
   /** The only task that holds the node, and its user; null if no task or several tasks hold it. */
   task_id: number | null;
   user: string | null;
-  /** Number of GPUs that no task holds. */
+  /** Number of GPUs that a task can have now: no task holds them, and no pods from outside of HAI. */
   gpus_free: number;
   /** Every task that holds the node, or GPUs of it. */
   tasks: INodeTask[];
   /** The orphaned run that holds the node, which belongs to no task of the database; null: none does. */
   orphan: string | null;
-  /** Its state in a word; the first of these that is so. Down: the cluster cannot reach it; closed: the cluster itself takes no new runs on it. */
+  /** Its state in a word; the first of these that is so. Down: the cluster cannot reach it; closed: the cluster itself takes no new runs on it; crowded: no task is on it, and pods from outside of HAI have some of its room. */
   state:
-    'down' | 'orphaned' | 'draining' | 'cordoned' | 'quarantined' | 'closed' | 'held' | 'shared' | 'free';
-  /** Why it takes no new runs, as sentences; null: it does. */
+    | 'down'
+    | 'orphaned'
+    | 'draining'
+    | 'cordoned'
+    | 'quarantined'
+    | 'closed'
+    | 'crowded'
+    | 'held'
+    | 'shared'
+    | 'free';
+  /** Why it takes no new runs, or not as many as it has GPUs for, as sentences; null: it does. */
   reason: string | null;
   /** Why RDMA falls back to TCP there, as a rank that runs there has found, and who can do what; null: it does not, or it is not known. */
   network: string | null;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -13,9 +13,9 @@ from traitlets.config import Configurable
 
 from hai_client.durations import parse_duration
 from hai_client.quantity import parse_quantity
-from hai_scheduler.adapters.kubernetes.names import fault_of_extra
+from hai_scheduler.adapters.kubernetes.names import KEY, fault_of_extra
 from hai_scheduler.adapters.kubernetes.selectors import SelectorError, parse_selector
-from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.kubernetes.settings import DRAIN_TAINTS, EVERYWHERE, ClusterSettings
 from hai_scheduler.core.workspace.abi import GLIBC, MACHINE
 
 #: The file in which a pod finds its own namespace.
@@ -184,6 +184,17 @@ class KubernetesSettings(Configurable):
         config=True
     )
     log_max_bytes = Int(64 * 1024 * 1024, help="Bytes of each rank's log that are kept on the volume.").tag(config=True)
+    foreign_pods = List(
+        Unicode(),
+        help="Namespaces whose pods count in what training nodes have left for runs: `ops`, or `*` for all. The "
+        "account needs the right to list and watch pods there. Empty: a run finds out when it starts.",
+    ).tag(config=True)
+    drain_taints = List(
+        Unicode(),
+        sorted(DRAIN_TAINTS),
+        help="Keys of taints by which others say that they take a node away: the runs on it are told to leave, with "
+        "their whole notice. Taints of other keys only close a node.",
+    ).tag(config=True)
     group_label = Unicode("hai.jupyter.org/group", help="Label of nodes that names their group.").tag(config=True)
     leaf_label = Unicode("hai.jupyter.org/leaf", help="Label of nodes that names their leaf switch.").tag(config=True)
     zone_label = Unicode("topology.kubernetes.io/zone", help="Label of nodes that names their zone.").tag(config=True)
@@ -314,6 +325,16 @@ def _labels(value: Mapping[object, object]) -> str:
     return next(filter(None, (fault_of_extra(*pair, label=True) for pair in value.items())), "")
 
 
+def _namespaces(value: Iterable[object]) -> str:
+    good = all(isinstance(name, str) and (name == EVERYWHERE or _NAME.fullmatch(name)) for name in value)
+    return "" if good else f'write names of namespaces, or "{EVERYWHERE}" for all'
+
+
+def _taint_keys(value: Iterable[object]) -> str:
+    bad = next((key for key in value if not (isinstance(key, str) and KEY.fullmatch(key))), None)
+    return "" if bad is None else f"write the key of a taint alone, such as karpenter.sh/disrupted, not {bad!r:.100}"
+
+
 def _annotations(value: Mapping[object, object]) -> str:
     return next(filter(None, (fault_of_extra(*pair, label=False) for pair in value.items())), "")
 
@@ -348,6 +369,8 @@ _CHECKS: Final[Mapping[str, Callable[[Any], str]]] = {
     "parallel": _positive,
     "shm_size": _size,
     "groups": _groups,
+    "foreign_pods": _namespaces,
+    "drain_taints": _taint_keys,
     "extra_labels": _labels,
     "extra_annotations": _annotations,
 }
@@ -355,6 +378,8 @@ _KINDS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "image_pull_secrets": tuple,
     "gpu_resources": tuple,
     "tolerations": tuple,
+    "foreign_pods": tuple,
+    "drain_taints": frozenset,
     "insecure_registries": frozenset,
     "ignored_groups": frozenset,
 }

@@ -52,6 +52,13 @@ class VerdictFacts:
         return self.say("part.orphaned", n=count) if isinstance(count, int) else ""
 
     @property
+    def crowded(self) -> str:
+        """How many nodes carry pods from outside of HAI, and whose these are, or nothing (F5)."""
+        count, crowd = self.data.get("crowded"), self.data.get("crowd")
+        whose = self.say("part.crowd", whose=crowd) if crowd else ""
+        return self.say("part.crowded", n=count, whose=whose) if isinstance(count, int) else ""
+
+    @property
     def level(self) -> str:
         """The priority of the task."""
         return level(self.say, self.priority)
@@ -104,6 +111,7 @@ def _capacity(facts: VerdictFacts) -> str:
         orphaned=facts.orphaned,
         held=held,
         unsaved=unsaved,
+        crowded=facts.crowded,
     )
 
 
@@ -116,13 +124,14 @@ def _turn(facts: VerdictFacts) -> str:
         orphaned=facts.orphaned,
         equals=say("part.equals", who=facts.who) if facts.who else say("part.some_equals"),
         until=facts.when("part.turn_until", "until") or say("part.turn_over"),
+        crowded=facts.crowded,
     )
 
 
 def _reserved(facts: VerdictFacts) -> str:
     first = facts.who or facts.say("part.first")
     until = facts.when("part.kept_until", "until")
-    return facts.say("verdict.RESERVED", needs=facts.needs, first=first, until=until)
+    return facts.say("verdict.RESERVED", needs=facts.needs, first=first, until=until, crowded=facts.crowded)
 
 
 def _draining(facts: VerdictFacts) -> str:
@@ -132,7 +141,7 @@ def _draining(facts: VerdictFacts) -> str:
 
 def _topology(facts: VerdictFacts) -> str:
     together = int(facts.number("together"))
-    return facts.say("verdict.TOPOLOGY", needs=facts.needs, free=facts.free, together=together)
+    return facts.say("verdict.TOPOLOGY", needs=facts.needs, free=facts.free, together=together, crowded=facts.crowded)
 
 
 def _retry(facts: VerdictFacts) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
-from hai_client.quantity import format_bytes, format_count, parse_quantity
+from hai_client.quantity import format_bytes, format_count, parse_quantity, pod_requests
 from hai_spawner.sizes.catalogue import Amounts
 
 #: An object in the API server's JSON form.
@@ -66,7 +66,7 @@ def rooms(
         if name := spec.get("nodeName"):
             by_node.setdefault(name, []).append(pod)
         else:
-            waiting.append(PendingPod(needs=requests(pod), node_selector=spec.get("nodeSelector") or {}))
+            waiting.append(PendingPod(needs=pod_requests(pod), node_selector=spec.get("nodeSelector") or {}))
     tolerated = tuple(tolerations)
     found = [_room(node, by_node.get(node["metadata"]["name"], ())) for node in nodes if _takes_pods(node, tolerated)]
     for claim in (*waiting, *claims):
@@ -116,35 +116,8 @@ def server_of(pod: Json) -> tuple[str, str] | None:
     return (notes[_USER], notes.get(_SERVER, "")) if _USER in notes else None
 
 
-def requests(pod: Json) -> Amounts:
-    """Return the requests of a pod: of its containers together or its largest init container, whichever is more."""
-    spec = pod.get("spec", {})
-    total: dict[str, Decimal] = {}
-    for container in spec.get("containers") or ():
-        _add(total, _asked(container))
-    for container in spec.get("initContainers") or ():
-        asked = _asked(container)
-        if container.get("restartPolicy") == "Always":
-            _add(total, asked)
-        else:
-            total = {name: max(total.get(name, Decimal(0)), asked.get(name, Decimal(0))) for name in {*total, *asked}}
-    _add(total, _amounts(spec.get("overhead")))
-    return total | {"pods": Decimal(1)}
-
-
-def _asked(container: Json) -> Amounts:
-    resources = container.get("resources") or {}
-    # In Kubernetes a limit without a request is also the request.
-    return {**_amounts(resources.get("limits")), **_amounts(resources.get("requests"))}
-
-
 def _amounts(table: Json | None) -> dict[str, Decimal]:
     return {name: parse_quantity(text) for name, text in (table or {}).items()}
-
-
-def _add(total: dict[str, Decimal], more: Amounts) -> None:
-    for name, amount in more.items():
-        total[name] = total.get(name, Decimal(0)) + amount
 
 
 def _room(node: Json, pods: Iterable[Json]) -> NodeCapacity:
@@ -152,7 +125,7 @@ def _room(node: Json, pods: Iterable[Json]) -> NodeCapacity:
     labels = node["metadata"].get("labels") or {}
     room = NodeCapacity(node=node["metadata"]["name"], total=total, free=total, labels=labels)
     for pod in pods:
-        room = room.less(requests(pod))
+        room = room.less(pod_requests(pod))
     return room
 
 

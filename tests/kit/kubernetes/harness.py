@@ -70,7 +70,7 @@ class KubernetesHarness(ClusterHarness):
         clock = SystemClock()
         api = BreakingApi(await connect(chosen), clock, parallel=chosen.parallel)
         try:
-            await check(api, chosen.namespace, acts=acts)
+            await check(api, chosen.namespace, acts=acts, foreign=chosen.foreign_pods)
         except BaseException:
             await api.close()
             raise

@@ -5,7 +5,8 @@ pkg/kubelet/eviction of Kubernetes 1.27 write for a pod of one container that is
 
 - of a container that was not made before its pod was deleted, that it ended with 137 for an unknown reason;
 - of one that ran, its real status, in a phase that is the pod's last, and only then the pod is removed;
-- of a pod that the node evicts, why, with the condition `DisruptionTarget`.
+- of a pod that the node evicts, why, with the condition `DisruptionTarget`;
+- of one that does not fit beside those that the node has taken, that it is rejected, since 1.29 in these words.
 
 No process is started: what becomes of a container is what its `Play` says.
 """
@@ -18,10 +19,13 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, TypeVar
 
+from hai_client.quantity import parse_quantity, pod_requests
 from hai_scheduler.adapters.kubernetes.client import KubernetesApi, Missing
 from hai_scheduler.adapters.kubernetes.manifests import CONTAINER
+from hai_scheduler.adapters.kubernetes.names import RANK
 from hai_scheduler.ports.errors import Temporary
 from kit.kubernetes.simulated_nodes import SimulatedNodes, Thing, now, path_of
 from unit.adapters.kubernetes.things import unlocated
@@ -53,6 +57,8 @@ class _Life:
     deleted: asyncio.Event = field(default_factory=asyncio.Event)
     #: Why the node evicts the pod; empty if it does not.
     evicted: str = ""
+    #: Whether the kubelet has taken the pod: from then on its requests count.
+    admitted: bool = False
 
 
 class KubeletsSince127(SimulatedNodes):
@@ -63,6 +69,8 @@ class KubeletsSince127(SimulatedNodes):
         self._play = play
         self._lives: dict[str, _Life] = {}
         self._held: set[str] = set()
+        #: Reason and message with which a node rejects each pod.
+        self._rejecting: dict[str, tuple[str, str]] = {}
         self._addresses = itertools.cycle(f"192.0.2.{host}" for host in range(1, 255))
 
     def take_pod(self, kind: str, pod: Thing) -> None:
@@ -85,6 +93,10 @@ class KubeletsSince127(SimulatedNodes):
         """Let no container be created on `node` from now on."""
         self._held.add(node)
 
+    def reject(self, node: str, reason: str, message: str) -> None:
+        """Let `node` reject every pod from now on."""
+        self._rejecting[node] = (reason, message)
+
     def evict(self, name: str, why: str) -> None:
         """Let the node of a pod evict the pod, as a node does that is short of memory or disk."""
         (life,) = (life for life in self._lives.values() if life.pod["metadata"]["name"] == name)
@@ -93,13 +105,20 @@ class KubeletsSince127(SimulatedNodes):
 
     async def _live(self, life: _Life) -> None:
         """Play the kubelet of a pod from its first sight to its end; a pod that has ended already is left as it is."""
-        if life.pod.get("status", {}).get("phase") not in _LAST:
-            await self.show(life.pod, self._last(life, await self._until_its_end(life)))
+        if not _is_over(life.pod):
+            rejected = self._rejection(life)
+            life.admitted = not rejected
+            await self.show(life.pod, rejected or self._last(life, await self._until_its_end(life)))
         await life.deleted.wait()
         await self.confirm(life.pod)
 
     async def _until_its_end(self, life: _Life) -> Thing:
         """The state of the container after its end."""
+        if RANK not in (life.pod["metadata"].get("labels") or {}):
+            # A pod of somebody else just runs.
+            await self.show(life.pod, {"phase": "Running"})
+            await life.told.wait()
+            return {"phase": "Failed"}
         if not life.told.is_set():
             waiting = {"waiting": {"reason": "ContainerCreating"}}
             await self.show(life.pod, {"phase": "Pending", "startTime": now(), **_container(life.pod, waiting)})
@@ -113,6 +132,25 @@ class KubeletsSince127(SimulatedNodes):
         ended = {"exitCode": code, "reason": "Error" if code else "Completed", "message": message}
         terminated = {"terminated": {**ended, "startedAt": began, "finishedAt": now()}}
         return {"phase": "Failed" if code else "Succeeded", **_container(life.pod, terminated, made=True)}
+
+    def _rejection(self, life: _Life) -> Thing:
+        """The status with which a kubelet rejects a pod that has no room beside those that it has taken; else empty."""
+        node = life.pod["spec"]["nodeName"]
+        if node in self._rejecting:
+            return dict(zip(("phase", "reason", "message"), ("Failed", *self._rejecting[node]), strict=True))
+        taken = [
+            pod_requests(other.pod)
+            for other in self._lives.values()
+            if other.admitted and other.pod["spec"]["nodeName"] == node and not _is_over(other.pod)
+        ]
+        for resource, asked in pod_requests(life.pod).items():
+            used = sum(each.get(resource, Decimal(0)) for each in taken)
+            have = parse_quantity(self._have.get(resource, "0"))
+            if asked and used + asked > have:
+                short = f"{resource}, requested: {asked:f}, used: {used:f}, capacity: {have:f}"
+                words = f"Pod was rejected: Node didn't have enough resource: {short}"
+                return {"phase": "Failed", "reason": f"OutOf{resource}", "message": words}
+        return {}
 
     async def _mounted(self, pod: Thing) -> Thing:
         """The Secret that the pod mounts, as soon as it exists; never returns if the container is not to be made."""
@@ -131,6 +169,10 @@ class KubeletsSince127(SimulatedNodes):
             return {**ended, "conditions": [_condition("Ready", "False", "PodFailed"), *said]}
         taken = {**_condition(DISRUPTED, "True", "TerminationByKubelet"), "message": life.evicted}
         return {**ended, "phase": "Failed", "reason": "Evicted", "message": life.evicted, "conditions": [taken]}
+
+
+def _is_over(pod: Thing) -> bool:
+    return pod.get("status", {}).get("phase") in _LAST
 
 
 def _condition(kind: str, status: str, reason: str) -> Thing:

@@ -133,6 +133,29 @@ class StandInHarness(KubernetesHarness):
     async def starts(self, run_id: RunId, rank: int) -> int:
         return self.started[f"{run_id}-{rank}"]
 
+    # -- pods of somebody else
+
+    async def occupy(self, name: str, node: str, *, labels: Thing | None = None, **asked: str) -> None:
+        """Put a pod from outside of HAI on a node, with these requests; it runs until it is deleted."""
+        spec = {
+            "nodeName": self.node(node),
+            "automountServiceAccountToken": False,
+            "tolerations": [{"operator": "Exists"}],
+            "containers": [{"name": "it", "image": "registry.invalid/it:1", "resources": {"limits": asked}}],
+        }
+        body = {"metadata": {"name": name, "labels": labels or {}}, "spec": spec}
+        await self._api.request("POST", f"{self.place.path}/pods", body=body)
+
+        async def runs() -> bool:
+            return (await self.pod(name)).get("status", {}).get("phase") == "Running"
+
+        await self.settle(runs)
+
+    async def taint(self, node: str, key: str) -> None:
+        """Put a taint on a node, beside those of the stand-ins."""
+        taints = [dict(TAINT), {"key": key, "value": "1", "effect": "NoSchedule"}]
+        await self._api.request("PATCH", f"{NODES}/{self.node(node)}", body={"spec": {"taints": taints}})
+
     # -- what happens to pods -----------------------------------------------------------------------------
 
     async def pod(self, name: str) -> Thing:

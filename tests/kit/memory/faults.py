@@ -58,6 +58,12 @@ class Faults:
         self._runs.rank(run_id, rank).befall(Fate(at=self._clock.now(), error=error))
         self._changes.tell()
 
+    def crowd_out(self, run_id: RunId, rank: int, room: int, whose: str = "") -> None:
+        """Let a rank find that pods from outside of HAI leave only so much room on its node. Raises Absent."""
+        found = self._runs.rank(run_id, rank)
+        found.befall(Fate(at=self._clock.now(), error="Insufficient nvidia.com/gpu", crowded=True))
+        self.put_node(replace(self._nodes[found.node], room=room, crowd=whose))
+
     def break_launch(self, after: int) -> None:
         """Let the next launch raise Temporary after it has started this many ranks."""
         self._broken_after = after

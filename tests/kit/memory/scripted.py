@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from hai_scheduler.core.lifecycle.run_outcome import SIGNALLING
 from hai_scheduler.core.model.observation import Observation, RankObservation
-from hai_scheduler.core.model.run import Checkpoint, Notice, RankState
+from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, RankState
 from hai_scheduler.ports.cluster import LaunchOrder
 from kit.memory.behaviour import Behaviour
 
@@ -29,6 +29,8 @@ class Fate:
     #: Whether the job had saved everything when it ended.
     saved: bool = False
     error: str | None = None
+    #: With an error: its node had no room beside pods from outside of HAI (F5).
+    crowded: bool = False
     #: For a lost rank: its node was well.
     supervisor_killed: bool = False
 
@@ -237,5 +239,7 @@ class ScriptedRun:
             checkpoint=max((save for save in saves if save is not None), key=lambda save: save.at, default=None),
             job_state=rank.said.job_state,
             start_error=None if fate is None else fate.error,
+            blame=Blame.NOBODY if fate is not None and fate.crowded else Blame.NODE,
+            crowded=fate is not None and fate.crowded,
             supervisor_killed=fate is not None and fate.supervisor_killed,
         )

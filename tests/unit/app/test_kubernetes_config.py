@@ -72,6 +72,8 @@ def test_values_are_turned_into_what_the_adapter_takes(tmp_path: Path) -> None:
     assert chosen.start_timeout == timedelta(minutes=15)
     assert (chosen.ignored_groups, chosen.image_pull_secrets) == (frozenset({"lab"}), ("a",))
     assert chosen.log_dir == tmp_path
+    chosen = settings(foreign_pods=["ops", "*"], drain_taints=["nvidia.com/gpu-xid-error"])
+    assert (chosen.foreign_pods, chosen.drain_taints) == (("ops", "*"), frozenset({"nvidia.com/gpu-xid-error"}))
 
 
 @pytest.mark.parametrize(
@@ -94,6 +96,9 @@ def test_values_are_turned_into_what_the_adapter_takes(tmp_path: Path) -> None:
         ("extra_labels", {"team": 7}, "write keys and values as text"),
         ("extra_annotations", {"hai.jupyter.org/killed": "now"}, "hai.jupyter.org/killed is the platform's own"),
         ("extra_annotations", {"a/b/c": ""}, "'a/b/c' is no key"),
+        ("foreign_pods", ["all", "kube_system"], "foreign_pods: is ['all', 'kube_system']: write names"),
+        ("foreign_pods", ["**"], 'or "*" for all'),
+        ("drain_taints", ["karpenter.sh/disrupted:NoSchedule"], "the key of a taint alone, such as"),
         ("log_claim", "logs", "name both the folder"),
         ("watch_for", "20s", "at most half of stale_after, which is 30s"),
         ("start_timeout", "soon", "start_timeout"),

@@ -7,7 +7,16 @@ from decimal import Decimal
 
 import pytest
 
-from hai_client.quantity import amount, count_of, format_bytes, format_count, mebibytes, parse_quantity, thousandths
+from hai_client.quantity import (
+    amount,
+    count_of,
+    format_bytes,
+    format_count,
+    mebibytes,
+    parse_quantity,
+    pod_requests,
+    thousandths,
+)
 
 
 @pytest.mark.parametrize(
@@ -58,3 +67,36 @@ def test_bytes_are_shown_with_the_largest_unit() -> None:
 )
 def test_sizes_are_written_as_people_write_them(size: int, text: str) -> None:
     assert amount(size) == text
+
+
+def asks(always: bool = False, **amounts: str) -> dict[str, object]:
+    """A container that requests these amounts; `always`: a sidecar among the init containers."""
+    return {"resources": {"requests": amounts}, **({"restartPolicy": "Always"} if always else {})}
+
+
+#: sentence, containers, init containers, what the pod takes
+PODS = [
+    ("nothing", [], [], {}),
+    ("all containers together", [asks(cpu="1"), asks(cpu="500m", memory="1Gi")], [], {"cpu": "1.5", "memory": 2**30}),
+    ("a limit without a request", [{"resources": {"limits": {"gpu": "2"}}}], [], {"gpu": 2}),
+    ("the largest init container, if it is larger", [asks(cpu="1")], [asks(cpu="3"), asks(cpu="2")], {"cpu": 3}),
+    ("init containers run one by one", [asks(cpu="4")], [asks(cpu="3"), asks(cpu="3")], {"cpu": 4}),
+    ("sidecars go on beside the containers", [asks(cpu="2")], [asks(always=True, cpu="1")], {"cpu": 3}),
+    ("and beside later init containers", [asks(cpu="1")], [asks(always=True, cpu="1"), asks(cpu="3")], {"cpu": 4}),
+    ("not beside earlier ones", [asks(cpu="1")], [asks(cpu="3"), asks(always=True, cpu="1")], {"cpu": 3}),
+    ("what cannot be read", [asks(cpu="many", memory="1Ki")], [], {"cpu": 0, "memory": 1024}),
+    ("nothing said", [{}], [{"resources": None}], {}),
+]
+
+
+@pytest.mark.parametrize(("containers", "init", "takes"), [row[1:] for row in PODS], ids=[row[0] for row in PODS])
+def test_a_pod_takes_what_kubelets_count(containers: list, init: list, takes: dict[str, str | int]) -> None:
+    spec = {"containers": containers, "initContainers": init, "overhead": {"overhead": "250m"}}
+    expected = {name: Decimal(number) for name, number in takes.items()}
+    assert pod_requests({"spec": spec}) == {**expected, "overhead": Decimal("0.25"), "pods": 1}
+
+
+def test_requests_of_the_pod_itself_take_the_place_of_its_containers() -> None:
+    spec = {"containers": [asks(cpu="1", memory="1Ki"), asks(cpu="1")], "resources": {"requests": {"cpu": "1500m"}}}
+    assert pod_requests({"spec": spec}) == {"cpu": Decimal("1.5"), "memory": 1024, "pods": 1}
+    assert pod_requests({}) == {"pods": 1}

@@ -85,7 +85,8 @@ DATA: Mapping[VerdictKind, tuple[Mapping[str, Value], ...]] = {
     ),
     VerdictKind.CAPACITY: (
         {**NEEDS, "orphaned": 1, "unsaved": 41, "unsaved_runs": 5},
-        {"needs": 2, "free": 1, "gpus": 2},
+        {"needs": 2, "free": 1, "gpus": 2, "crowded": 1, "crowd": ""},
+        {**NEEDS, "crowded": 2, "crowd": "gpu-monitoring, ns ops"},
     ),
     VerdictKind.TURN: (NEEDS, {**NEEDS, "until": at(minutes=12)}, {**NEEDS, "until": at(hours=30)}),
     VerdictKind.RESERVED: (NEEDS, {**NEEDS, "until": at(minutes=12)}),

@@ -34,6 +34,16 @@ SENTENCES = [
         "Needs 4 GPUs on 1 node but no node has as many free; held by",
     ),
     (VerdictKind.CAPACITY, {"needs": 3, "gpus": 4, "free": 2}, "but 2 nodes have as many free;"),
+    (
+        VerdictKind.CAPACITY,
+        {"needs": 3, "free": 0, "crowded": 2, "crowd": "gpu-monitoring, ns ops"},
+        "LOW, 2 GPUs on 1 node). 2 nodes carry pods from outside of HAI (gpu-monitoring, ns ops).",
+    ),
+    (
+        VerdictKind.TURN,
+        {"needs": 1, "free": 0, "until": None, "crowded": 1, "crowd": ""},
+        "can keep them until their turns are over. 1 node carries pods from outside of HAI.",
+    ),
     (VerdictKind.TURN, {"needs": 1, "free": 0, "until": at(minutes=12)}, "until 08:12:00 UTC, in 12 min."),
     (VerdictKind.TURN, {"needs": 1, "free": 0, "until": at(hours=30)}, "until 2026-01-06 14:00 UTC, in 1 d 6 h."),
     (

@@ -20,6 +20,7 @@ _STYLES = {
     "draining": "yellow",
     "quarantined": "yellow",
     "closed": "yellow",
+    "crowded": "yellow",
 }
 
 

@@ -240,6 +240,9 @@ volumeMounts:
 {{- $_ := set $service "snapshots_root" "/var/lib/hai-snapshots" }}
 {{- $_ := set $service "snapshots_claim" . }}
 {{- end -}}
+{{- with .Values.scheduler.foreignPods }}
+{{- $_ := set $cluster "foreign_pods" . }}
+{{- end -}}
 {{- if .Values.scheduler.registrySecret }}
 {{- $_ := set $cluster "registry_auth_file" "/etc/hai/scheduler-secrets/registry.json" }}
 {{- end -}}
@@ -271,4 +274,16 @@ volumeMounts:
 {{- $_ := set $notifications "sinks_dir" "/etc/hai/sinks" }}
 {{- end -}}
 {{- toPrettyJson (mergeOverwrite (dict "HaiScheduler" $service "KubernetesSettings" $cluster "NotificationSettings" $notifications) (deepCopy .Values.scheduler.config)) -}}
+{{- end }}
+
+{{/* The accounts of the loop and the API, as subjects of a binding. */}}
+{{- define "hai.readers" -}}
+- kind: ServiceAccount
+  name: {{ include "hai.schedulerAccount" . }}
+  namespace: {{ .Release.Namespace }}
+{{- if .Values.scheduler.separate }}
+- kind: ServiceAccount
+  name: {{ include "hai.serviceAccount" (list . "api" .Values.scheduler.api.serviceAccount) }}
+  namespace: {{ .Release.Namespace }}
+{{- end }}
 {{- end }}

@@ -49,7 +49,7 @@ async def open_cluster(
     """
     api = KubernetesApi(await connect(settings), clock, parallel=settings.parallel, timings=timings or Untimed())
     try:
-        await check(api, settings.namespace, acts=acts)
+        await check(api, settings.namespace, acts=acts, foreign=settings.foreign_pods)
     except BaseException:
         await api.close()
         raise
@@ -141,7 +141,8 @@ class KubernetesCluster:
         """Take down a gang that does not come up, until no pod of it is left. Leave other platforms' runs alone."""
         if not self._marks.is_own(run.origin):
             return
-        error = not_up(run, self._clock.now(), self._settings, unmade=self._unmade.get(run.run_id, ""))
+        unmade, nodes = self._unmade.get(run.run_id, ""), self._sight.nodes.items
+        error = not_up(run, self._clock.now(), self._settings, unmade=unmade, nodes=nodes)
         if error is None and run.record is not None and not all(rank.state.gone for rank in shown.ranks):
             error = run.record.start_error if self._left(run) else None
         if error is not None:

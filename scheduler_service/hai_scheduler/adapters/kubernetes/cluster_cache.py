@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Final
+from datetime import datetime
+from typing import Any, Final
 
+from hai_scheduler.adapters.kubernetes.blame import has_no_room
 from hai_scheduler.adapters.kubernetes.client import KubernetesApi
+from hai_scheduler.adapters.kubernetes.foreign_pods import ON_NODES, paths
 from hai_scheduler.adapters.kubernetes.informer import Informer, Thing
 from hai_scheduler.adapters.kubernetes.names import SELECTOR, parts_of, rank_of, run_name, run_of
-from hai_scheduler.adapters.kubernetes.nodes import NodeReader, not_ready_since
-from hai_scheduler.adapters.kubernetes.ranks import evicted, keep_end
-from hai_scheduler.adapters.kubernetes.record import RunObjects, runs_seen
+from hai_scheduler.adapters.kubernetes.pod_status import has_ended
+from hai_scheduler.adapters.kubernetes.ranks import evicted, is_rejected, keep_end
+from hai_scheduler.adapters.kubernetes.record import Record, RunObjects, StartError, runs_seen
+from hai_scheduler.adapters.kubernetes.resources import gpus_asked
+from hai_scheduler.adapters.kubernetes.seen_nodes import SeenNodes
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary
 
+log = logging.getLogger(__name__)
+
 Changed = Callable[[Thing | None, Thing | None], None]
-Keep = Callable[[Thing, Thing], Thing]
 
 #: How long the first list may take before callers get Temporary, in seconds.
 FIRST_LOOK_S: Final = 15.0
+#: Pods from outside of HAI may be many: they are listed in small pages, between which ticks have their turn, and again
+#: less often than other objects, by this factor.
+_FOREIGN_PAGE: Final = 100
+_FOREIGN_RELIST: Final = 6
 
 
 class ClusterCache:
@@ -35,25 +44,28 @@ class ClusterCache:
     def __init__(self, api: KubernetesApi, clock: Clock, settings: ClusterSettings) -> None:
         self._clock = clock
         self._settings = settings
-        self._reader = NodeReader(settings)
+        self._seen = SeenNodes(settings, self.wake)
         inside = f"/api/v1/namespaces/{settings.namespace}"
 
-        def informer(path: str, on_change: Changed, selector: str = "", keep: Keep = _take_new) -> Informer:
+        def informer(path: str, on_change: Changed, selector: str = "", **more: Any) -> Informer:
+            chosen = {"keep": _take_new, "relist_every": settings.relist_every, **more}
             return Informer(
-                api,
-                clock,
-                path,
-                selector=selector,
-                watch_for=settings.watch_for,
-                relist_every=settings.relist_every,
-                on_change=on_change,
-                keep=keep,
+                api, clock, path, selector=selector, watch_for=settings.watch_for, on_change=on_change, **chosen
             )
 
-        self.nodes = informer("/api/v1/nodes", self._node_changed)
+        self.nodes = informer("/api/v1/nodes", self._seen.changed)
         self.services = informer(f"{inside}/services", self._service_changed, SELECTOR)
-        self.pods = informer(f"{inside}/pods", self._pod_changed, SELECTOR, keep_end)
+        self.pods = informer(f"{inside}/pods", self._pod_changed, SELECTOR, keep=keep_end)
         self._all = (self.nodes, self.services, self.pods)
+        small: dict[str, Any] = {
+            "fields": ON_NODES,
+            "slim": self._seen.foreign.slim,
+            "page": _FOREIGN_PAGE,
+            "relist_every": _FOREIGN_RELIST * settings.relist_every,
+        }
+        #: Nothing waits for these for long: what they do not show yet is met when a run starts there.
+        self._others = [informer(path, self._seen.foreign.changed, **small) for path in paths(settings)]
+        self._others_awaited = not self._others
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
         self._listeners: set[asyncio.Event] = set()
@@ -64,24 +76,33 @@ class ClusterCache:
         #: Runs as they were last assembled, and the ids of runs that have changed since.
         self._runs: dict[RunId, RunObjects] = {}
         self._stirred: set[RunId] = set()
-        #: Kubernetes nodes as the platform's, by name; None: in no group.
-        self._read: dict[str, Node | None] = {}
         #: Since when nodes are not ready, by name.
-        self.unready: dict[str, datetime] = {}
-        self._evictions = Evictions()
+        self.unready = self._seen.unready
 
     async def ready(self) -> None:
         """Wait until all objects have been listed once. Raises Temporary when that takes too long."""
         if self._closed:
             raise Temporary("the cluster has been closed")
         if not self._tasks:
-            self._tasks = [asyncio.create_task(informer.run()) for informer in self._all]
+            self._tasks = [asyncio.create_task(informer.run()) for informer in (*self._all, *self._others)]
         try:
             async with asyncio.timeout(FIRST_LOOK_S):
                 for informer in self._all:
                     await informer.listed()
         except TimeoutError:
             raise Temporary(self._away("the cluster has not been seen yet")) from None
+        if not self._others_awaited:
+            await self._await_others()
+
+    async def _await_others(self) -> None:
+        """Wait once, and for a while at most, until the pods from outside of HAI have been listed."""
+        try:
+            async with asyncio.timeout(FIRST_LOOK_S):
+                for informer in self._others:
+                    await informer.listed()
+        except TimeoutError:
+            log.warning("pods from outside of HAI are not counted before they have been listed once")
+        self._others_awaited = True
 
     async def fresh(self) -> None:
         """Check that the view is fresh enough to decide on. Raises Temporary if it is too old."""
@@ -106,8 +127,7 @@ class ClusterCache:
 
     def platform_nodes(self) -> list[Node]:
         """Return the nodes of the platform, by name."""
-        nodes = (self._evictions.closed(node, self._now()) for node in self._read.values() if node is not None)
-        return sorted(nodes, key=lambda node: node.name)
+        return self._seen.all(self._now())
 
     def runs(self) -> Mapping[RunId, RunObjects]:
         """Return every run of which anything is left. A run that has not changed is the same object as before."""
@@ -153,20 +173,9 @@ class ClusterCache:
         for event in self._listeners:
             event.set()
 
-    def _node_changed(self, before: Thing | None, after: Thing | None) -> None:
-        old = self._read.pop(before["metadata"]["name"], None) if before is not None else None
-        new = self._reader.read(after) if after is not None else None
-        if before is not None:
-            self.unready.pop(before["metadata"]["name"], None)
-        if after is not None:
-            self._read[after["metadata"]["name"]] = new
-            if (since := not_ready_since(after)) is not None:
-                self.unready[after["metadata"]["name"]] = since
-        # Heartbeats come often and say nothing.
-        if old != new:
-            self.wake()
-
     def _service_changed(self, before: Thing | None, after: Thing | None) -> None:
+        if after is not None and (error := StartError.of(after)) and error.crowded and not StartError.of(before):
+            self._note_crowded(after, error)
         for service in (before, after):
             if service is not None and (run_id := run_of(service)) is not None:
                 self._stirred.add(run_id)
@@ -185,8 +194,31 @@ class ClusterCache:
             self._pods_of[run_id][after["metadata"]["name"]] = after
             self._stirred.add(run_id)
             if (words := evicted(after)) and not (before and evicted(before)):
-                self._evictions.note(after["spec"]["nodeName"], words, self._now())
+                self._seen.evictions.note(after["spec"]["nodeName"], words, self._now())
+            if is_rejected(after) and has_no_room(after) and not (before and is_rejected(before)):
+                self._found_no_room(after["spec"]["nodeName"], after)
+            self._seen.foreign.saw_rank(after)
         self.wake()
+
+    def _note_crowded(self, service: Thing, error: StartError) -> None:
+        """Note the nodes on which ranks of a run have found no room."""
+        nodes, run_id = Record.read(service).nodes, run_of(service)
+        pods = {} if run_id is None else {rank_of(pod): pod for pod in self._pods_of[run_id].values()}
+        for rank in error.ranks:
+            if rank < len(nodes):
+                self._found_no_room(nodes[rank], pods.get(rank))
+
+    def _found_no_room(self, node: str, pod: Thing | None) -> None:
+        """Note that a pod has found no room on a node; None: a pod that is not known any more."""
+        gpus = self._settings.gpu_resources
+        there = [
+            other
+            for other in self.pods.items.values()
+            if other is not pod and other["spec"].get("nodeName") == node and not has_ended(other)
+        ]
+        beside = sum(gpus_asked(other, gpus) for other in there)
+        wanted = None if pod is None else gpus_asked(pod, gpus) or None
+        self._seen.crowds.note(node, self._now(), beside=beside, gpus=wanted)
 
     def _recorded(self, run_id: RunId) -> bool:
         return run_name(run_id) in self.services.items
@@ -203,30 +235,3 @@ class ClusterCache:
 
 def _take_new(_: Thing, after: Thing) -> Thing:
     return after
-
-
-#: A kubelet tells the API server of a pressure with its next status, by default every 10 s, and then the node gets a
-#: taint, which stays for 5 min. A gang that started in between would go where its last run had no room.
-CLOSED_FOR: Final = timedelta(minutes=1)
-
-
-class Evictions:
-    """The latest eviction on each node, in the kubelet's words."""
-
-    def __init__(self) -> None:
-        self._latest: dict[str, tuple[datetime, str]] = {}
-
-    def note(self, node: str, words: str, now: datetime) -> None:
-        """Take note of an eviction."""
-        self._latest[node] = (now, words)
-
-    def closed(self, node: Node, now: datetime) -> Node:
-        """Return the node, closed if its kubelet has just evicted a rank."""
-        at, words = self._latest.get(node.name, (None, ""))
-        if at is None:
-            return node
-        if now - at >= CLOSED_FOR:
-            del self._latest[node.name]
-            return node
-        why = f"it has just evicted a rank ({words.rstrip('.')})"
-        return replace(node, closed=True, message="; ".join(filter(None, (node.message, why))))

@@ -36,6 +36,9 @@ class Informer:
         path: str,
         *,
         selector: str = "",
+        fields: str = "",
+        page: int = _PAGE,
+        slim: Callable[[Thing], Thing] | None = None,
         watch_for: timedelta,
         relist_every: timedelta,
         on_change: Callable[[Thing | None, Thing | None], None],
@@ -48,6 +51,9 @@ class Informer:
             clock: The clock.
             path: The path to list and watch.
             selector: A label selector; empty: all objects.
+            fields: A field selector; empty: all objects.
+            page: How many objects are listed at once.
+            slim: Returns what is kept of an object, with name, uid and resourceVersion; None: all that is ever read.
             watch_for: How long a watch lasts before it is opened again.
             relist_every: How often all objects are listed again.
             on_change: Called with an object before and after a change, with None where it does not exist.
@@ -56,7 +62,10 @@ class Informer:
         self._api = api
         self._clock = clock
         self._path = path
-        self._query: dict[str, str | int] = {"labelSelector": selector} if selector else {}
+        asked = {"labelSelector": selector, "fieldSelector": fields}
+        self._query: dict[str, str | int] = {key: value for key, value in asked.items() if value}
+        self._page = page
+        self._slim = slim or _slim
         self._watch_for = watch_for
         self._relist_every = relist_every
         self._on_change = on_change
@@ -96,11 +105,11 @@ class Informer:
     async def _list(self) -> None:
         asked = self._clock.now()
         found: dict[str, Thing] = {}
-        query: dict[str, str | int] = {**self._query, "limit": _PAGE}
+        query: dict[str, str | int] = {**self._query, "limit": self._page}
         while True:
             page = await self._api.request("GET", self._path, query=query)
-            for thing in page.get("items") or []:
-                found[thing["metadata"]["name"]] = _slim(thing)
+            for thing in map(self._slim, page.get("items") or []):
+                found[thing["metadata"]["name"]] = thing
             more = page["metadata"].get("continue")
             if not more:
                 break
@@ -140,9 +149,9 @@ class Informer:
         thing = event["object"]
         version = thing.get("metadata", {}).get("resourceVersion")
         if event["type"] in ("ADDED", "MODIFIED"):
-            self.put(_slim(thing))
+            self.put(self._slim(thing))
         elif event["type"] == "DELETED":
-            self._delete(_slim(thing))
+            self._delete(self._slim(thing))
         self._version = version or self._version
 
     def put(self, thing: Thing) -> None:

@@ -52,6 +52,8 @@ INIT_RESOURCES: Final = {
     "requests": {"cpu": "0", "memory": "0", "ephemeral-storage": "0"},
     "limits": {"memory": "128Mi", "ephemeral-storage": "64Mi"},
 }
+#: Asks cluster-autoscaler and Karpenter not to remove a node of their own accord while a rank runs there.
+STAYING: Final = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true"}
 _SPEC_SCHEMA: Final = 1
 
 
@@ -169,7 +171,7 @@ def pod(
     """
     name = run_name(launch.run_id)
     volumes = Volumes(launch, rank, capacity, settings)
-    annotations = {**settings.extra_annotations, **(launch.fabric.annotations if launch.fabric else {})}
+    annotations = {**STAYING, **settings.extra_annotations, **(launch.fabric.annotations if launch.fabric else {})}
     body: dict[str, Any] = {
         "restartPolicy": "Never",
         "hostname": f"rank-{rank}",
@@ -199,7 +201,7 @@ def pod(
                 **run_labels(launch.run_id, launch.user, launch.origin),
                 RANK: str(rank),
             },
-            **({"annotations": annotations} if annotations else {}),
+            "annotations": annotations,
             "ownerReferences": [owned_by],
         },
         # Empty fields are left out, so that the API server's defaults apply.

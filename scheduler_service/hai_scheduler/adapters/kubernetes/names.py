@@ -34,8 +34,8 @@ START_ERROR: Final = f"{PREFIX}start-error"
 #: The longest value of a label.
 _MOST = 63
 _LABEL: Final = re.compile(r"([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?")
-#: The key of a label or an annotation: a name, and a domain with a slash before it.
-_KEY: Final = re.compile(r"([a-z0-9][a-z0-9.-]{0,252}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+#: The key of a label, an annotation or a taint: a name, and a domain with a slash before it.
+KEY: Final = re.compile(r"([a-z0-9][a-z0-9.-]{0,252}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 #: The longest number that every store can keep, in digits: other programs may have written a longer one.
 _MOST_DIGITS = 18
 
@@ -114,7 +114,7 @@ def fault_of_extra(key: object, value: object, *, label: bool) -> str:
     """Return why an admin's own label or annotation cannot be put on pods of ranks; empty if it can."""
     if not isinstance(key, str) or not isinstance(value, str):
         return "write keys and values as text"
-    if not _KEY.fullmatch(key):
+    if not KEY.fullmatch(key):
         return f"{key!r} is no key: write for example example.org/team"
     if key == MANAGED or key.startswith(PREFIX):
         return f"{key} is the platform's own: leave it out"

@@ -52,6 +52,7 @@ class NodeReader:
             gpus=capacity_of(node, self._settings.gpu_resources).gpu_count,
             ready=ready,
             closed=bool(closed),
+            leaving=_leaves(node, self._settings),
             message="; ".join(part for part in (trouble, closed) if part),
         )
 
@@ -96,11 +97,24 @@ def _closed(node: Mapping[str, Any], groups: list[str], settings: ClusterSetting
         reasons.append("being removed from Kubernetes")
     for taint in spec.get("taints") or []:
         repeated = taint.get("effect") not in _EFFECTS or taint.get("key") in _REPEATED
-        if not repeated and not tolerated(taint, settings.tolerations):
+        if _takes_away(taint, settings):
+            reasons.append(f"being taken away, as its taint {_words(taint)} says")
+        elif not repeated and not tolerated(taint, settings.tolerations):
             why = _condition(node, _TAINTING.get(taint.get("key", ""), "")).get("message")
             more = f" ({why})" if why else ""
             reasons.append(f"tainted {_words(taint)}{more}, which the platform's pods do not tolerate")
     return "; ".join(reasons)
+
+
+def _leaves(node: Mapping[str, Any], settings: ClusterSettings) -> bool:
+    """Whether the node is about to be taken away: its runs are told to leave, with notice."""
+    taints = (node.get("spec") or {}).get("taints") or []
+    return bool(node["metadata"].get("deletionTimestamp")) or any(_takes_away(taint, settings) for taint in taints)
+
+
+def _takes_away(taint: Mapping[str, Any], settings: ClusterSettings) -> bool:
+    """Whether the taint says so, whatever pods tolerate: a toleration keeps no machine up."""
+    return taint.get("key") in settings.drain_taints and taint.get("effect") in _EFFECTS
 
 
 def _words(taint: Mapping[str, Any]) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 from hai_scheduler.adapters.kubernetes import ranks
-from hai_scheduler.adapters.kubernetes.blame import blame_for_waiting
+from hai_scheduler.adapters.kubernetes.blame import awaits_volume, blame_for_waiting, has_no_room
 from hai_scheduler.adapters.kubernetes.pod_status import (
     blocked,
     container_state,
     deleted_at,
     has_ended,
     has_started,
+    unscheduled_since,
     waiting_for,
     waits,
 )
@@ -22,6 +25,9 @@ from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
 
+#: A gang is taken down when kube-scheduler has found no place for a rank of it for this long: it tries again with each
+#: change of the node, and after 10 s at the latest.
+PLACELESS_FOR = timedelta(seconds=25)
 #: How long the order to end a run that was never launched is kept. A replica that was paused for longer between its
 #: decision and its launch may still create pods; their supervisors ask the service before they start anything.
 TOMBSTONES_STAY = timedelta(hours=1)
@@ -132,7 +138,14 @@ def _with_start_error(seen: RankObservation, error: StartError) -> RankObservati
     if seen.start_error is not None:
         return seen
     if seen.rank in error.speakers:
-        seen = replace(seen, state=RankState.EXITED, exit_code=None, start_error=error.message, blame=error.blame)
+        seen = replace(
+            seen,
+            state=RankState.EXITED,
+            exit_code=None,
+            start_error=error.message,
+            blame=error.blame,
+            crowded=error.crowded,
+        )
     # Not what kubelets write of a pod that is taken down: they may write it late, or not at all.
     return replace(seen, message=error.message)
 
@@ -157,10 +170,17 @@ def steady_of(run: RunObjects, shown: Observation) -> Steady | None:
     return Steady(run, shown, frozenset([name for name in names if name])) if len(names) == run.ranks else None
 
 
-def not_up(run: RunObjects, now: datetime, settings: ClusterSettings, *, unmade: str = "") -> StartError | None:
+def not_up(
+    run: RunObjects,
+    now: datetime,
+    settings: ClusterSettings,
+    *,
+    unmade: str = "",
+    nodes: Mapping[str, Thing] = MappingProxyType({}),
+) -> StartError | None:
     """Return why a gang must be taken down that has not come up in time; None if it need not be.
 
-    `unmade` is why not all of its pods could be created, if that is known.
+    `unmade` is why not all of its pods could be created, if that is known; `nodes` are those of Kubernetes, by name.
 
     The error names only the ranks that are to blame: the nodes of the others have done nothing wrong (H3). A rank whose
     pod is being deleted counts as up.
@@ -172,10 +192,19 @@ def not_up(run: RunObjects, now: datetime, settings: ClusterSettings, *, unmade:
     age = now - record.created_at
     stuck = [rank for rank in waiting if rank in run.pods and blocked(run.pods[rank])]
     if stuck and age > settings.blocked_timeout:
-        return _start_error(run, record, stuck, settings.blocked_timeout, unmade)
+        return _start_error(run, record, stuck, settings.blocked_timeout, unmade, nodes)
+    placeless = [rank for rank in waiting if _placeless(run.pods.get(rank), now)]
+    if placeless and age > PLACELESS_FOR:
+        return _start_error(run, record, placeless, PLACELESS_FOR, unmade, nodes)
     if waiting and age > settings.start_timeout:
-        return _start_error(run, record, waiting, settings.start_timeout, unmade)
+        return _start_error(run, record, waiting, settings.start_timeout, unmade, nodes)
     return None
+
+
+def _placeless(pod: Thing | None, now: datetime) -> bool:
+    """Whether kube-scheduler has found no place for the pod for too long, and waits for nothing that is under way."""
+    since = None if pod is None or awaits_volume(pod) else unscheduled_since(pod)
+    return since is not None and now - since > PLACELESS_FOR
 
 
 def _up(run: RunObjects, rank: int) -> bool:
@@ -185,25 +214,45 @@ def _up(run: RunObjects, rank: int) -> bool:
     return has_started(pod) or deleted_at(pod) is not None or has_ended(pod)
 
 
-def _start_error(run: RunObjects, record: Record, waiting: list[int], limit: timedelta, unmade: str) -> StartError:
-    blame, waiting = _to_blame(run, record, waiting)
+def _start_error(
+    run: RunObjects, record: Record, waiting: list[int], limit: timedelta, unmade: str, nodes: Mapping[str, Thing]
+) -> StartError:
+    blame, waiting = _to_blame(run, record, waiting, nodes)
     first = waiting[0]
     pod = run.pods.get(first)
     why = waiting_for(pod) if pod is not None else ": ".join(filter(None, ("its pod could not be created", unmade)))
     node = record.nodes[first] if first < len(record.nodes) else "?"
     others = f" (and {len(waiting) - 1} more)" if len(waiting) > 1 else ""
     message = f"rank {first} on {node}{others} was not up after {limit.total_seconds():.0f} s"
-    return StartError(message=f"{message}: {why or 'its pod was not started'}", ranks=tuple(waiting), blame=blame)
+    crowded = blame is Blame.NOBODY and all(
+        has_no_room(run.pods.get(rank), _node_of(rank, record, nodes)) for rank in waiting
+    )
+    why = f"{why.rstrip('.')}; other pods have what it asks for" if crowded else why
+    return StartError(
+        message=f"{message}: {why or 'its pod was not started'}",
+        ranks=tuple(waiting),
+        blame=blame,
+        crowded=crowded,
+    )
 
 
-def _to_blame(run: RunObjects, record: Record, waiting: list[int]) -> tuple[Blame, list[int]]:
+def _to_blame(
+    run: RunObjects, record: Record, waiting: list[int], nodes: Mapping[str, Thing]
+) -> tuple[Blame, list[int]]:
     """Return the worst blame among the ranks that are not up, and the ranks that have it."""
     up = {node for rank, node in enumerate(record.nodes) if rank not in waiting and _up(run, rank)}
     blames = {
         rank: blame_for_waiting(
-            run.pods.get(rank), waits(run.pods.get(rank)), others_up=bool(up - {*record.nodes[rank : rank + 1]})
+            run.pods.get(rank),
+            waits(run.pods.get(rank)),
+            others_up=bool(up - {*record.nodes[rank : rank + 1]}),
+            node=_node_of(rank, record, nodes),
         )
         for rank in waiting
     }
     worst = next(blame for blame in (Blame.NODE, Blame.UNKNOWN, Blame.NOBODY) if blame in blames.values())
     return worst, [rank for rank in waiting if blames[rank] is worst]
+
+
+def _node_of(rank: int, record: Record, nodes: Mapping[str, Thing]) -> Thing | None:
+    return nodes.get(record.nodes[rank]) if rank < len(record.nodes) else None

@@ -98,6 +98,14 @@ def unscheduled(pod: Thing) -> dict[str, Any]:
     return condition(pod.get("status") or {}, "PodScheduled", "False")
 
 
+def unscheduled_since(pod: Thing) -> datetime | None:
+    """Return since when kube-scheduler has found no place for the pod; None: it has, it makes one, or it may not."""
+    refused = unscheduled(pod)
+    if refused.get("reason") != "Unschedulable" or (pod.get("status") or {}).get("nominatedNodeName"):
+        return None
+    return time_of(refused.get("lastTransitionTime"))
+
+
 def waiting_for(pod: Thing) -> str:
     """Return in words what keeps a pod from running; empty if it only starts as usual."""
     if nowhere := unscheduled(pod):

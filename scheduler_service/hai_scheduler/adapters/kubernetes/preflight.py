@@ -9,6 +9,7 @@ from typing import Final
 
 from hai_scheduler.adapters.kubernetes.client import ApiRefused, ClusterUnusable, KubernetesApi, Missing
 from hai_scheduler.adapters.kubernetes.names import MANAGED, MANAGER, MARKS
+from hai_scheduler.adapters.kubernetes.settings import EVERYWHERE
 from hai_scheduler.ports.errors import Temporary
 
 
@@ -18,8 +19,10 @@ class Need:
 
     resource: str
     verbs: tuple[str, ...]
-    #: True: in the namespace of the runs; False: in the whole cluster.
+    #: True: in the namespace of the runs, or in `namespace`; False: in the whole cluster.
     namespaced: bool = True
+    #: Another namespace than that of the runs; empty: that one.
+    namespace: str = ""
     #: Name of the only object that the right is for; empty: all objects.
     name: str = ""
 
@@ -42,23 +45,29 @@ NEEDS_OF_A_READER: Final = (
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
-async def check(api: KubernetesApi, namespace: str, *, acts: bool = True) -> None:
+def needs_for_foreign(namespaces: Iterable[str]) -> tuple[Need, ...]:
+    """Return the rights that it takes to see pods from outside of HAI in these namespaces (F5)."""
+    verbs = ("list", "watch")
+    if EVERYWHERE in namespaces:
+        return (Need("pods", verbs, namespaced=False),)
+    return tuple(Need("pods", verbs, namespace=name) for name in namespaces)
+
+
+async def check(api: KubernetesApi, namespace: str, *, acts: bool = True, foreign: tuple[str, ...] = ()) -> None:
     """Check that the server answers, that the namespace exists and that the account has all rights it needs.
 
     Args:
         api: The API server.
         namespace: The namespace of the runs.
         acts: Whether runs are to be started and ended; else they are only read, and no request to create is tried.
+        foreign: Namespaces whose pods from outside of HAI are to be seen.
 
     Raises:
         Unusable: something is missing; the message names all of it and the remedy.
     """
     try:
-        missing = [
-            words
-            for words in await asyncio.gather(*_reviews(api, namespace, NEEDS if acts else NEEDS_OF_A_READER))
-            if words
-        ]
+        needs = (*(NEEDS if acts else NEEDS_OF_A_READER), *needs_for_foreign(foreign))
+        missing = [words for words in await asyncio.gather(*_reviews(api, namespace, needs)) if words]
         if missing:
             raise ClusterUnusable(
                 f"Kubernetes: the service's account may not do what it must in namespace {namespace}: "
@@ -87,14 +96,16 @@ async def _review(api: KubernetesApi, need: Need, verb: str, namespace: str) -> 
     if need.name:
         attributes["name"] = need.name
     if need.namespaced:
-        attributes["namespace"] = namespace
+        attributes["namespace"] = need.namespace or namespace
     body = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": attributes},
     }
     answer = await api.request("POST", _REVIEWS, body=body)
-    return "" if (answer.get("status") or {}).get("allowed") else f"{verb} {need.resource}"
+    where = f" in namespace {need.namespace}" if need.namespace else "" if need.namespaced else " in all namespaces"
+    where = "" if need.resource == "nodes" else where
+    return "" if (answer.get("status") or {}).get("allowed") else f"{verb} {need.resource}{where}"
 
 
 async def _try_namespace(api: KubernetesApi, namespace: str) -> None:

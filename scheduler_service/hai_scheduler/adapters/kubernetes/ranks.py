@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from hai_scheduler.adapters.kubernetes.blame import blame_for_end
+from hai_scheduler.adapters.kubernetes.blame import blame_for_end, blame_for_rejection, has_no_room
 from hai_scheduler.adapters.kubernetes.builds import MAKING
 from hai_scheduler.adapters.kubernetes.manifests import CONTAINER, INIT_CONTAINER
 from hai_scheduler.adapters.kubernetes.pod_parts import FETCHING
@@ -144,10 +144,10 @@ def keep_end(before: Thing, after: Thing) -> Thing:
 
 def _seen_end(pod: Thing) -> bool:
     terminated = container_state(pod).get("terminated") or {}
-    return _is_rejected(pod) or not (_is_blank(terminated) or terminated.get("reason") == UNKNOWN)
+    return is_rejected(pod) or not (_is_blank(terminated) or terminated.get("reason") == UNKNOWN)
 
 
-def _is_rejected(pod: Thing) -> bool:
+def is_rejected(pod: Thing) -> bool:
     """Whether the node has rejected the pod before its container could run."""
     status = pod.get("status") or {}
     return is_over(status) and bool(status.get("reason")) and deleted_at(pod) is None and not _was_admitted(pod)
@@ -269,8 +269,9 @@ def _ended_unseen(rank: int, status: dict[str, Any], pod: Thing) -> RankObservat
     if status.get("phase") == "Succeeded":
         # Kubernetes sets this phase only if every container ended with status 0.
         return RankObservation(rank=rank, state=RankState.EXITED, exit_code=0)
-    if _is_rejected(pod) and not _taken_away(status):
-        return _not_started(rank, f"its node rejected it: {_words(status)}")
+    if is_rejected(pod) and not _taken_away(status):
+        why = f"its node rejected it: {_words(status)}"
+        return replace(_not_started(rank, why, blame_for_rejection(pod)), crowded=has_no_room(pod))
     helper = failed_helper(pod)
     if helper and deleted_at(pod) is None and not _taken_away(status):
         return _helper_failed(rank, helper)

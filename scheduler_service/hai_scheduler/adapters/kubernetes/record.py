@@ -34,6 +34,8 @@ class StartError:
     ranks: tuple[int, ...]
     #: What the nodes of these ranks had to do with it (H3); NOBODY where no rank is named.
     blame: Blame = Blame.NODE
+    #: Their nodes had no room for these ranks beside pods from outside of HAI (F5).
+    crowded: bool = False
 
     @property
     def speakers(self) -> tuple[int, ...]:
@@ -42,8 +44,15 @@ class StartError:
 
     def to_annotation(self) -> dict[str, str]:
         """Return the error as an annotation of the run's Service."""
-        said = {"message": self.message[:1000], "ranks": self.ranks, "blame": self.blame.value}
+        said: dict[str, Any] = {"message": self.message[:1000], "ranks": self.ranks, "blame": self.blame.value}
+        if self.crowded:
+            said["crowded"] = True
         return {START_ERROR: json.dumps(said)}
+
+    @classmethod
+    def of(cls, service: Thing | None) -> Self | None:
+        """Read the error from a run's Service; None if there is none, or no Service."""
+        return None if service is None else cls.from_annotations(service["metadata"].get("annotations") or {})
 
     @classmethod
     def from_annotations(cls, annotations: Mapping[str, str]) -> Self | None:
@@ -58,6 +67,7 @@ class StartError:
             message=text_of(data.get("message")) or "it could not be started",
             ranks=ranks,
             blame=Blame(blame) if ranks and blame in list(Blame) else Blame.NODE if ranks else Blame.NOBODY,
+            crowded=data.get("crowded") is True,
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from hai_client.quantity import count_of, mebibytes, parse_quantity, thousandths
+from hai_client.quantity import amount_of, count_of, mebibytes, parse_quantity, pod_requests, thousandths
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.ports.cluster import LaunchOrder
 
@@ -21,6 +21,8 @@ class Capacity:
     memory: Decimal = Decimal(0)
     #: Bytes of local storage (`ephemeral-storage`).
     storage: Decimal = Decimal(0)
+    #: How many pods.
+    pods: int = 0
     #: Number of GPUs by resource name; only resources that the node has.
     gpus: Mapping[str, int] = field(default_factory=dict)
     #: All that the node offers, by resource name, as Kubernetes writes it.
@@ -37,19 +39,13 @@ def capacity_of(node: Mapping[str, Any], gpu_resources: tuple[str, ...]) -> Capa
     allocatable = (node.get("status") or {}).get("allocatable") or {}
     counts = {name: count_of(allocatable.get(name)) for name in gpu_resources}
     return Capacity(
-        cpu=_number(allocatable.get("cpu")),
-        memory=_number(allocatable.get("memory")),
-        storage=_number(allocatable.get("ephemeral-storage")),
+        cpu=amount_of(allocatable.get("cpu")),
+        memory=amount_of(allocatable.get("memory")),
+        storage=amount_of(allocatable.get("ephemeral-storage")),
+        pods=count_of(allocatable.get("pods")),
         gpus={name: number for name, number in counts.items() if number},
         offered=allocatable,
     )
-
-
-def _number(text: str | None) -> Decimal:
-    try:
-        return parse_quantity(text or "0")
-    except ValueError:
-        return Decimal(0)
 
 
 def gpus_of(capacity: Capacity, wanted: int) -> dict[str, int]:
@@ -93,12 +89,30 @@ def share_of(launch: LaunchOrder, rank: int, capacity: Capacity) -> Decimal:
 
 def memory_limit(launch: LaunchOrder, rank: int, capacity: Capacity, settings: ClusterSettings) -> Decimal:
     """Return the bytes that a rank may have at most, /dev/shm included; 0 is no limit."""
-    return capacity.memory * Decimal(str(settings.memory_limit_share)) * share_of(launch, rank, capacity)
+    return _most_memory(capacity, settings) * share_of(launch, rank, capacity)
 
 
 def _requested(there: Decimal, share: float, reserve: Decimal) -> Decimal:
     """Return what a whole-node rank requests: its share, without what is reserved for pods that are not tasks."""
     return max(Decimal(0), min(there * Decimal(str(share)), there - reserve))
+
+
+def whole_request(capacity: Capacity, settings: ClusterSettings) -> tuple[Decimal, Decimal]:
+    """Return the CPUs and the bytes of memory that a rank requests which has a whole node."""
+    cpu = _requested(capacity.cpu, settings.cpu_share, Decimal(str(settings.cpu_reserve)))
+    memory = _requested(capacity.memory, settings.memory_share, parse_quantity(settings.memory_reserve or "0"))
+    most = _most_memory(capacity, settings)
+    return cpu, min(memory, most) if most > 0 else memory
+
+
+def _most_memory(capacity: Capacity, settings: ClusterSettings) -> Decimal:
+    return capacity.memory * Decimal(str(settings.memory_limit_share))
+
+
+def gpus_asked(pod: Mapping[str, Any], gpu_resources: tuple[str, ...]) -> int:
+    """Return how many GPUs a pod asks for."""
+    asked = pod_requests(pod)
+    return int(sum(asked.get(name, Decimal(0)) for name in gpu_resources))
 
 
 def resources_of(
@@ -108,18 +122,15 @@ def resources_of(
     share, counts = share_of(launch, rank, capacity), gpus_of(capacity, gpus_wanted(launch, rank))
     devices = {name: str(number) for name, number in {**counts, **fabric_devices(launch, rank, capacity)}.items()}
     requests, limits = dict(devices), dict(devices)
-    cpus = _requested(capacity.cpu, settings.cpu_share, Decimal(str(settings.cpu_reserve))) * share
+    cpus, bytes_wanted = whole_request(capacity, settings)
     if cpus > 0:
-        requests["cpu"] = thousandths(cpus)
-    kept = parse_quantity(settings.memory_reserve or "0")
-    bytes_wanted = _requested(capacity.memory, settings.memory_share, kept) * share
+        requests["cpu"] = thousandths(cpus * share)
     most = memory_limit(launch, rank, capacity, settings)
     if most > 0:
         limits["memory"] = mebibytes(most)
-        bytes_wanted = min(bytes_wanted, most)
     if bytes_wanted > 0 or most > 0:
         # Without a request Kubernetes takes the limit for it.
-        requests["memory"] = mebibytes(bytes_wanted)
+        requests["memory"] = mebibytes(bytes_wanted * share)
     stored = capacity.storage * Decimal(str(settings.storage_limit_share)) * share
     if stored > 0:
         limits["ephemeral-storage"], requests["ephemeral-storage"] = mebibytes(stored), "0"

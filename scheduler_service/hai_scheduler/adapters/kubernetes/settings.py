@@ -10,6 +10,29 @@ from typing import Any, Literal
 
 Binding = Literal["affinity", "direct"]
 
+#: What stands for all namespaces.
+EVERYWHERE = "*"
+
+#: The taints of those who remove, replace, repair or stop nodes. Not among them: what only says that a node might be
+#: removed some day (DeletionCandidateOfClusterAutoscaler, rebalance-recommendation).
+DRAIN_TAINTS = frozenset(
+    {
+        # cluster-autoscaler; Karpenter since 1.0, and before.
+        "ToBeDeletedByClusterAutoscaler",
+        "karpenter.sh/disrupted",
+        "karpenter.sh/disruption",
+        # What clouds say before they stop a machine: GKE, AKS, and AWS' node termination handler.
+        "cloud.google.com/impending-node-termination",
+        "remediator.kubernetes.azure.com/unschedulable",
+        "aws-node-termination-handler/spot-itn",
+        "aws-node-termination-handler/scheduled-maintenance",
+        "aws-node-termination-handler/asg-lifecycle-termination",
+        # medik8s: node maintenance, and the remediation of unhealthy nodes.
+        "medik8s.io/drain",
+        "medik8s.io/remediation",
+    }
+)
+
 #: Seconds that a supervisor has after the last process of its rank, to send its log and its last words.
 LAST_WORDS_S = 5
 
@@ -98,6 +121,12 @@ class ClusterSettings:
     log_claim: str = ""
     log_max_bytes: int = 64 * 1024 * 1024
     log_parts: int = 8
+
+    #: Namespaces whose pods count in what nodes have left for runs (F5); `*`: all. Empty: no pods from outside of HAI
+    #: are looked at.
+    foreign_pods: tuple[str, ...] = ()
+    #: Keys of taints by which others say that they take a node away: the runs on it are told to leave.
+    drain_taints: frozenset[str] = DRAIN_TAINTS
 
     #: Labels of nodes.
     group_label: str = "hai.jupyter.org/group"

@@ -46,7 +46,9 @@ class NodeTask(Output):
     use: MeanUseOut | None = None
 
 
-NodeStateName = Literal["down", "orphaned", "draining", "cordoned", "quarantined", "closed", "held", "shared", "free"]
+NodeStateName = Literal[
+    "down", "orphaned", "draining", "cordoned", "quarantined", "closed", "crowded", "held", "shared", "free"
+]
 
 
 class NodeOut(Output):
@@ -62,16 +64,16 @@ class NodeOut(Output):
     #: The only task that holds the node, and its user; null if no task or several tasks hold it.
     task_id: int | None
     user: str | None
-    #: Number of GPUs that no task holds.
+    #: Number of GPUs that a task can have now: no task holds them, and no pods from outside of HAI.
     gpus_free: int = 0
     #: Every task that holds the node, or GPUs of it.
     tasks: list[NodeTask] = []
     #: The orphaned run that holds the node, which belongs to no task of the database; null: none does.
     orphan: str | None = None
     #: Its state in a word; the first of these that is so. Down: the cluster cannot reach it; closed: the cluster itself
-    #: takes no new runs on it.
+    #: takes no new runs on it; crowded: no task is on it, and pods from outside of HAI have some of its room.
     state: NodeStateName = "free"
-    #: Why it takes no new runs, as sentences; null: it does.
+    #: Why it takes no new runs, or not as many as it has GPUs for, as sentences; null: it does.
     reason: str | None = None
     #: Why RDMA falls back to TCP there, as a rank that runs there has found, and who can do what; null: it does not, or
     #: it is not known.

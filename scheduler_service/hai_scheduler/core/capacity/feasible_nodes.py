@@ -94,7 +94,7 @@ class FeasibleNodes:
         if not node_state.promises:
             return True
         others = sum(promise.gpus for promise in node_state.promises if promise.task_id != task.id)
-        return len(node_state.free) + node_state.leaving() - others >= node_state.amount(task)
+        return len(node_state.free) + node_state.leaving() - node_state.taken - others >= node_state.amount(task)
 
     def by_leaf(self, names: Iterable[str]) -> dict[Leaf, list[str]]:
         """Return the names by leaf; each list keeps their order."""

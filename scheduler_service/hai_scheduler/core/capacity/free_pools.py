@@ -24,7 +24,7 @@ class FreePools:
         #: Shared nodes by their open GPUs.
         self.shared: defaultdict[int, list[str]] = defaultdict(list)
         for node_state in node_states:  # in order of names: appending keeps each list sorted
-            shown = len(node_state.free) if node_state.usable else 0
+            shown = max(0, node_state.open())
             node_state.shown = shown
             if shown == node_state.size:
                 self.empty[node_state.leaf].append(node_state.node.name)

@@ -72,7 +72,8 @@ class GroupCapacity:
     def keeps_free(self) -> bool:
         """Whether GPUs that are reserved for the head of the queue are free now (B1)."""
         if self._keeps_free is None:
-            self._keeps_free = any(self.node_states[name].free for name in self.reserved)
+            states = [self.node_states[name] for name in self.reserved]
+            self._keeps_free = any(len(state.free) > state.taken for state in states)
         return self._keeps_free
 
     def crossing(self, task: Task, priority: Priority, *, soon: bool) -> int:

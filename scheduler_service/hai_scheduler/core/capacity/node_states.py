@@ -1,4 +1,4 @@
-"""The nodes of one node group while a plan is made: the turns that hold them, and their promises (U2, B3)."""
+"""The nodes of one node group while a plan is made: the turns that hold them, and their promises (U2, B3, F5)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NodeState:
 
     node: Node
     size: int
-    #: Indices of GPUs that no run holds.
+    #: Indices of GPUs that no run holds. Pods of others may have some of them (`taken`); which ones is not known.
     free: list[int]
     #: Whether new runs may be placed here (F3).
     usable: bool
@@ -37,6 +37,8 @@ class NodeState:
     promises: list[Promise]
     #: Whether the node is reserved for the head of the queue (B1).
     reserved: bool = False
+    #: How many GPUs pods from outside of HAI keep from runs (F5); as good as a promise that never gives way.
+    taken: int = 0
     #: How many GPUs the pools show as open.
     shown: int = 0
 
@@ -59,29 +61,28 @@ class NodeState:
         return sum([held_by(turn, self) for turn in self.turns if turn.leaving])
 
     def kept(self, priority: Priority | None = None) -> int:
-        """Return how many GPUs are promised; if a priority is given, at that priority or a higher one."""
+        """Return how many GPUs are promised (if a priority is given, at that or a higher one), or taken (F5)."""
         if not self.promises:
-            return 0
-        return sum([promise.gpus for promise in self.promises if priority is None or promise.priority >= priority])
+            return self.taken
+        promised = [promise.gpus for promise in self.promises if priority is None or promise.priority >= priority]
+        return self.taken + sum(promised)
 
     def open(self) -> int:
         """Return how many GPUs are open to every task now; below 0 if more are promised than are free yet."""
         if self.reserved or not self.usable:
             return 0
-        return len(self.free) - self.kept() if self.promises else len(self.free)
+        return len(self.free) - self.kept()
 
     def suits(self, task: Task) -> bool:
-        """Whether the task may be placed on the node once it is free (F3)."""
-        if not self.usable or self.node.name in task.avoid:
-            return False
-        return task.gpus is None or task.gpus <= self.node.gpus
+        """Whether the task may be placed on the node once it is free (F3, F5)."""
+        return self.usable and self.node.name not in task.avoid and self.node.holds(task.gpus)
 
     def kept_from(self, task: Task, priority: Priority) -> int:
-        """Return how many GPUs are promised to other tasks whose promises the task must respect (B3, P5)."""
+        """Return how many GPUs are taken (F5), or promised to others in a way the task must respect (B3, P5)."""
         if not self.promises:
-            return 0
+            return self.taken
         others = [promise for promise in self.promises if promise.task_id != task.id]
-        return sum([p.gpus for p in others if p.priority >= priority or p.task_id == task.left_for])
+        return self.taken + sum([p.gpus for p in others if p.priority >= priority or p.task_id == task.left_for])
 
 
 def held_by(turn: Turn, node_state: NodeState) -> int:
@@ -102,9 +103,9 @@ class NodeStates(dict[str, NodeState]):
 
     def __missing__(self, name: str) -> NodeState:
         node, gang = self._node_group.nodes[name], self._gangs.get(name)
-        size = node.gpus or 1
-        free, turns = (list(range(size)), []) if gang is None else ([], [gang])
-        made = self[name] = NodeState(node, size, free, name in self._node_group.usable, turns, [])
+        free, turns = (list(range(node.size)), []) if gang is None else ([], [gang])
+        usable = name in self._node_group.usable
+        made = self[name] = NodeState(node, node.size, free, usable, turns, [], taken=node.taken)
         return made
 
     def find(self, name: str) -> NodeState | None:
@@ -116,5 +117,5 @@ class NodeStates(dict[str, NodeState]):
         return (self[name] for name in self._node_group.nodes)
 
     def of_gangs(self) -> set[str]:
-        """Return the names of usable nodes that a gang holds."""
-        return self._node_group.usable & self._gangs.keys()
+        """Return the names of usable nodes that a gang holds, and that are all free when it has left (F5)."""
+        return (self._node_group.usable & self._gangs.keys()) - self._node_group.crowded

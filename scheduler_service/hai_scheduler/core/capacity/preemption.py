@@ -229,7 +229,7 @@ class CandidateIndex:
             node_state is not None
             and not node_state.reserved
             and node_state.usable
-            and (kind.gpus is None or kind.gpus <= node_state.node.gpus)
+            and node_state.node.holds(kind.gpus)
         )
 
     def _of_node(self, node_state: NodeState, kind: RequestClass, able: list[Turn]) -> Candidate | None:

@@ -160,6 +160,8 @@ class StartFailed(Event):
     nodes: frozenset[str]
     #: Further nodes that the task avoids, for which this is no strike.
     doubtful: frozenset[str] = frozenset()
+    #: Whether nothing was wrong but that nodes had no room beside pods from outside of HAI (F5): no start has failed.
+    crowded: bool = False
     give_up: bool
 
     def blame_of(self, node: str) -> Blame:

@@ -64,8 +64,8 @@ def reconcile(
     ranks = tuple(_merge(rank, shown.get(rank.rank), run, trouble, never=never) for rank in run.ranks)
     events: list[Event] = _said(task, run, shown, now)
     if all(rank.state.gone for rank in ranks) and any(rank.unstarted for rank in ranks):
-        give_up = task.failed_starts + 1 >= max_failed_starts
-        return Observed((*events, _start_failed(ranks, now, give_up=give_up)))
+        last = task.failed_starts + 1 >= max_failed_starts
+        return Observed((*events, _start_failed(ranks, now, last=last)))
     taken = _taken_away(run, shown, ranks, now)
     if taken is None and (never or (older and any(rank.signalled or rank.notified_at for rank in ranks))):
         taken = _told_in_the_past(run, now, ended=never)
@@ -95,14 +95,16 @@ def _told_in_the_past(run: Run, now: datetime, *, ended: bool) -> AskedToSuspend
     return AskedToSuspend(at=now, reason=Reason.RESTORED, at_most=nothing if ended else None, limit=nothing)
 
 
-def _start_failed(ranks: tuple[Rank, ...], now: datetime, *, give_up: bool) -> StartFailed:
+def _start_failed(ranks: tuple[Rank, ...], now: datetime, *, last: bool) -> StartFailed:
     unstarted = [rank for rank in ranks if rank.unstarted]
+    crowded = all(rank.crowded for rank in unstarted)
     return StartFailed(
         at=now,
         message=next((rank.message for rank in unstarted if rank.message), ""),
         nodes=frozenset(rank.node for rank in unstarted if rank.unstarted is Blame.NODE),
         doubtful=frozenset(rank.node for rank in unstarted if rank.unstarted is Blame.UNKNOWN),
-        give_up=give_up,
+        crowded=crowded,
+        give_up=last and not crowded,
     )
 
 
@@ -176,6 +178,7 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run, trouble: str | N
             watched=shown.watched if rank.watched is None else rank.watched,
             message=shown.start_error or shown.message,
             unstarted=shown.blame if shown.start_error is not None else None,
+            crowded=shown.crowded and shown.start_error is not None,
             supervisor_killed=shown.state is RankState.LOST and shown.supervisor_killed,
             # A rank that goes on uses more each time: a task is not written for that.
             summary=shown.summary if shown.state.gone else None,

@@ -14,6 +14,8 @@ from hai_scheduler.core.model.task import Task
 FIRST_WAIT = timedelta(seconds=15)
 #: ... and this at most.
 LONGEST_WAIT = timedelta(minutes=5)
+#: How long a task waits whose start met pods from outside of HAI (F5): it is to start elsewhere, and soon.
+CROWDED_WAIT = timedelta(seconds=5)
 #: A run that was up for this long counts as a start that worked: a supervisor that is killed then begins a new row.
 PROVEN_AFTER = timedelta(hours=1)
 

@@ -34,7 +34,7 @@ from hai_scheduler.core.lifecycle.events import (
     TimeSkipped,
 )
 from hai_scheduler.core.lifecycle.run_outcome import RunOutcome, lost_work, outcome_of, unsaved_after
-from hai_scheduler.core.lifecycle.start_backoff import doubled, row_with, wait_after
+from hai_scheduler.core.lifecycle.start_backoff import CROWDED_WAIT, doubled, row_with, wait_after
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Profile, Source
 from hai_scheduler.core.model.reasons import Reason
@@ -430,7 +430,7 @@ def _start_failed(task: Task, event: StartFailed) -> Advanced:
         reason=Reason.START_FAILED,
         avoid=task.avoid | event.nodes | event.doubtful,
     )
-    waiting = _wait_for_next_start(task, event.at)
+    waiting = _wait_for_next_start(task, event.at, crowded=event.crowded)
     if task.state is TaskState.STOPPING:
         return replace(waiting, state=TaskState.STOPPED, not_before=None, ended_at=event.at), ()
     if event.give_up:
@@ -438,7 +438,9 @@ def _start_failed(task: Task, event: StartFailed) -> Advanced:
     return replace(waiting, state=TaskState.SUSPENDED, waiting_since=event.at), ()
 
 
-def _wait_for_next_start(task: Task, at: datetime) -> Task:
+def _wait_for_next_start(task: Task, at: datetime, *, crowded: bool = False) -> Task:
+    if crowded:  # F5
+        return replace(task, not_before=at + CROWDED_WAIT)
     failed = task.failed_starts + 1
     return replace(task, failed_starts=failed, not_before=at + wait_after(failed))
 

@@ -39,6 +39,26 @@ class Node:
     mark: NodeMark = NodeMark.NONE
     #: An orphaned run on it (decision 0016): the node takes no new run before the orphaned one has ended.
     orphan: RunId | None = None
+    #: How many of its GPUs runs may hold at once beside pods from outside of HAI (F5); None: all of them.
+    room: int | None = None
+    #: Whose pods these are, in words; empty: it is not known, or there are none.
+    crowd: str = ""
+    #: Whether the cluster is about to take the node away: the runs on it are asked to leave.
+    leaving: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many GPUs can be held on it; a node without GPUs counts as having one."""
+        return self.gpus or 1
+
+    @property
+    def taken(self) -> int:
+        """How many of these no run can have, because of pods from outside of HAI (F5)."""
+        return 0 if self.room is None else max(0, self.size - self.room)
+
+    def holds(self, gpus: int | None) -> bool:
+        """Whether that many GPUs (None: all) fit on it beside pods from outside of HAI, once its runs have left."""
+        return not self.taken if gpus is None else gpus <= self.gpus - self.taken
 
     @property
     def schedulable(self) -> bool:

@@ -43,6 +43,8 @@ class RankObservation:
     start_error: str | None = None
     #: Whether the node is to blame for `start_error`.
     blame: Blame = Blame.NODE
+    #: As in `Rank`.
+    crowded: bool = False
     #: When the cluster itself ends the rank, or has ended it (a drain, an eviction): the whole run must leave (H1).
     leaving_by: datetime | None = None
     #: What the cluster says about the end of the rank: out of memory, evicted, deleted by hand.

@@ -110,6 +110,8 @@ class Rank:
     message: str | None = None
     #: Set for a rank that could not be started: whether its node is to blame.
     unstarted: Blame | None = None
+    #: For such a rank: its node had no room for it beside pods from outside of HAI (F5).
+    crowded: bool = False
     #: For a lost rank: its supervisor was killed while its node was healthy, so that the task itself is to blame.
     supervisor_killed: bool = False
     #: Since when all its GPUs are idle (I1); None: they are not for long enough, or it is not known.

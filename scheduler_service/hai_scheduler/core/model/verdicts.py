@@ -23,7 +23,8 @@ class VerdictKind(StrEnum):
     #: The quota of its user is in use. data: subject, limit, used.
     QUOTA = "QUOTA"
     #: Tasks that may not be suspended for it hold the nodes. data: needs, free; unsaved, unsaved_runs: a task that is
-    #: not suspended for an equal because nothing shows that it saves (P8), and how often in a row that was so.
+    #: not suspended for an equal because nothing shows that it saves (P8), and how often in a row that was so. Where
+    #: a task waits for nodes, also crowded, crowd: how many carry pods from outside of HAI, and whose these are (F5).
     CAPACITY = "CAPACITY"
     #: Equals hold the nodes until the end of their turns. data: needs, free, until.
     TURN = "TURN"

@@ -25,12 +25,14 @@ class NodeGroup:
         self.nodes = {node.name: node for node in sorted(nodes, key=attrgetter("name"))}
         #: Names of nodes that new runs may be placed on (F3), and of nodes that are being drained.
         self.usable = {node.name for node in self.nodes.values() if node.schedulable}
-        self.draining = {node.name for node in self.nodes.values() if node.mark is NodeMark.DRAINING}
+        self.draining = {node.name for node in self.nodes.values() if node.mark is NodeMark.DRAINING or node.leaving}
+        #: Names of nodes of which pods from outside of HAI have a part (F5).
+        self.crowded = {node.name for node in self.nodes.values() if node.taken}
         #: The zone of each node.
         self.zone_of = {name: node.zone for name, node in self.nodes.items()}
         self.zones = sorted(set(self.zone_of.values()))
         self._sizes = Counter([node.gpus for node in self.nodes.values()])
-        self._usables = Counter([self.nodes[name].gpus for name in self.usable])
+        self._usables = Counter([node.gpus - node.taken for name in self.usable if (node := self.nodes[name])])
         #: The largest number of GPUs of any node of the group.
         self.gpus_per_node = max(self._sizes, default=0)
         #: Whether nodes of the group have different numbers of GPUs: shared-node tasks then may not fit on all of them.
@@ -51,8 +53,9 @@ class NodeGroup:
     def can_avoid(self, task: Task) -> bool:
         """Whether enough usable nodes are left for the task without those that it avoids (F3)."""
         unlucky = [self.nodes[name] for name in task.avoid & self.usable]
-        fitting = sum(task.gpus is None or task.gpus <= node.gpus for node in unlucky)
-        return task.nodes <= _at_least(task.gpus, self._usables) - fitting
+        fitting = sum(node.holds(task.gpus) for node in unlucky)
+        there = len(self.usable - self.crowded) if task.gpus is None else _at_least(task.gpus, self._usables)
+        return task.nodes <= there - fitting
 
 
 def _at_least(gpus: int | None, nodes: Mapping[int, int]) -> int:

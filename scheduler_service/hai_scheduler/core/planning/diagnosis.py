@@ -92,7 +92,7 @@ class Diagnosis:
             total = 0
             own: defaultdict[str, int] = defaultdict(int)
             for node_state in self._capacity.node_states.all():
-                if not node_state.usable or (gpus is not None and gpus > node_state.node.gpus):
+                if not (node_state.usable and node_state.node.holds(gpus)):
                     continue
                 if any(promise.priority >= priority for promise in node_state.promises):
                     continue

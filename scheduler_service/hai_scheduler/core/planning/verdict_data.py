@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hai_scheduler.core.capacity.reservation import Reservation, earliest
 from hai_scheduler.core.lifecycle.start_backoff import why_broken, why_not_started
@@ -30,6 +30,10 @@ class Wait:
     priority: Priority
     position: int | None
     precedence: float
+
+
+#: How many kinds of pods from outside of HAI a verdict names.
+_MOST_CROWDS: Final = 3
 
 
 class Details(NamedTuple):
@@ -169,11 +173,22 @@ class VerdictData:
 
     def _needs(self, wait: Wait) -> dict[str, Value]:
         kept = self._diagnosis.kept_from(wait.task, wait.priority)
-        free = sum(name not in kept for name in self._diagnosis.free(wait.task, wait.priority))
+        there = self._diagnosis.free(wait.task, wait.priority)
+        free = sum(name not in kept for name in there)
         found: dict[str, Value] = {"needs": wait.task.nodes, "gpus": wait.task.gpus, "free": free}
         if self._orphaned is None:
             self._orphaned = sum(node.orphan is not None for node in self._capacity.node_group.nodes.values())
-        return {**found, "orphaned": self._orphaned} if self._orphaned else found
+        if self._orphaned:
+            found["orphaned"] = self._orphaned
+        return {**found, **self._crowded(there, wait.task)}
+
+    def _crowded(self, there: Collection[str], task: Task) -> dict[str, Value]:
+        """Return how many nodes that the task lacks carry pods from outside of HAI, and whose these are (F5)."""
+        group = self._capacity.node_group
+        nodes = [group.nodes[name] for name in sorted((group.crowded & group.usable).difference(there))]
+        nodes = [node for node in nodes if task.gpus is None or task.gpus <= node.gpus]
+        whose = list(dict.fromkeys(node.crowd for node in nodes if node.crowd))[:_MOST_CROWDS]
+        return {"crowded": len(nodes), "crowd": "; ".join(whose)} if nodes else {}
 
     def _draining(self, wait: Wait) -> Details:
         task, now = wait.task, self._rules.now
@@ -186,7 +201,7 @@ class VerdictData:
             now + turn.task.grace if turn.run.notice is None else turn.run.notice.deadline for turn in leaving.values()
         ]
         deadline = max(deadlines, default=None)
-        free = sum(len(node_state.free) >= node_state.amount(task) for node_state in node_states)
+        free = sum(len(state.free) - state.taken >= state.amount(task) for state in node_states)
         data: dict[str, Value] = {
             "needs": task.nodes,
             "gpus": task.gpus,

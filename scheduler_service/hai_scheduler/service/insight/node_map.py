@@ -32,6 +32,8 @@ class NodeWord(StrEnum):
     QUARANTINED = "quarantined"
     #: The cluster itself takes no new runs on it.
     CLOSED = "closed"
+    #: No run is on it, and pods from outside of HAI have some of its room (F5).
+    CROWDED = "crowded"
     #: A run holds all of it, or runs hold all of its GPUs.
     HELD = "held"
     #: Runs hold some of its GPUs.
@@ -45,7 +47,8 @@ class NodeFacts:
 
     view: NodeView
     word: NodeWord
-    #: Why it takes no new runs, in a sentence; None: it does, or no more than its state is known.
+    #: Why it takes no new runs, or not as many as it has GPUs for, in a sentence; None: it does, or no more than its
+    #: state is known.
     reason: str | None
     #: Since when it is ready or not, closed or open, and marked or not; None: not known.
     since: datetime | None
@@ -147,13 +150,17 @@ def word_of(view: NodeView) -> NodeWord:
         return NodeWord.ORPHANED
     if node.mark is not NodeMark.NONE:
         return NodeWord(node.mark.value)
+    if node.leaving:
+        return NodeWord.DRAINING
     if view.holders:
         return NodeWord.SHARED if view.gpus_free else NodeWord.HELD
-    return NodeWord.CLOSED if node.closed else NodeWord.FREE
+    if node.closed:
+        return NodeWord.CLOSED
+    return NodeWord.CROWDED if node.taken else NodeWord.FREE
 
 
 def reason_of(node: Node, by: str | None) -> str | None:
-    """Return why the node takes no new runs, as sentences; None: it does.
+    """Return why the node takes no new runs, or not as many as it has GPUs for, as sentences; None: it does.
 
     Args:
         node: The node.
@@ -165,6 +172,12 @@ def reason_of(node: Node, by: str | None) -> str | None:
         reasons.append(f"The cluster cannot reach it{_words(node)}.")
     elif node.closed:
         reasons.append(f"The cluster takes no new runs on it{_words(node)}.")
+    if node.leaving:
+        reasons.append("Its runs are told to leave.")
+    if node.taken:
+        whose = f" ({node.crowd})" if node.crowd else ""
+        left = f"for runs on {node.room} of its {node.gpus} GPUs" if node.room and node.gpus else "for no run"
+        reasons.append(f"Pods from outside of HAI{whose} leave room {left}.")
     if node.orphan is not None:
         reasons.append(f"Run {node.orphan} holds it and belongs to no task: an admin can end that run.")
     match node.mark:

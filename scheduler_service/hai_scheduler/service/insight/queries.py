@@ -103,11 +103,11 @@ class NodeView(NamedTuple):
 
     @property
     def gpus_free(self) -> int:
-        """The number of GPUs that neither a task nor an orphaned run holds."""
+        """The number of GPUs that no task, no orphaned run and no pod from outside of HAI (F5) holds."""
         # Who holds the whole node is the first.
         if self.node.orphan is not None or (self.holders and not self.holders[0].gpus):
             return 0
-        return self.node.gpus - sum(len(holder.gpus) for holder in self.holders)
+        return max(0, self.node.gpus - self.node.taken - sum(len(holder.gpus) for holder in self.holders))
 
     @property
     def only(self) -> NodeHolder | None:

@@ -42,7 +42,7 @@ class ApiServer:
         self.faults: list[list[Any]] = []
         #: Verbs and resources that are forbidden to the account.
         self.forbidden: set[tuple[str, str]] = set()
-        self.namespace = NAMESPACE
+        self.namespaces = {NAMESPACE}
         #: How kubelets end pods: "1.20" removes one that has not started; "1.27" and newer give it a last phase before.
         self.kubelet = "1.20"
         #: Watches from before this version have expired.
@@ -163,7 +163,7 @@ class ApiServer:
         parts = path.strip("/").split("/")
         if parts[0] == "apis":
             return parts[3], ""
-        if parts[2] == "namespaces" and parts[3] != self.namespace:
+        if parts[2] == "namespaces" and parts[3] not in self.namespaces:
             return "", parts[3]
         rest = parts[4:] if parts[2] == "namespaces" else parts[2:]
         return rest[0], rest[1] if len(rest) > 1 else ""
@@ -176,7 +176,7 @@ class ApiServer:
         if name:
             thing = self.objects[kind].get(name)
             return web.json_response(thing) if thing else self._error(404, f'{kind} "{name}" not found')
-        items = [thing for thing in self.objects[kind].values() if _selected(thing, request.query)]
+        items = [thing for thing in self.objects[kind].values() if _asked_for(thing, request)]
         first, limit = int(request.query.get("continue", "0")), int(request.query.get("limit", "500"))
         more = str(first + limit) if first + limit < len(items) else ""
         metadata = {"resourceVersion": str(self._version), "continue": more}
@@ -205,7 +205,7 @@ class ApiServer:
     def _delete(self, request: web.Request, kind: str, name: str, body: Thing) -> web.Response:
         if name and name not in self.objects[kind]:
             return self._error(404, f'{kind} "{name}" not found')
-        names = [name] if name else [n for n, t in self.objects[kind].items() if _selected(t, request.query)]
+        names = [name] if name else [n for n, t in self.objects[kind].items() if _asked_for(t, request)]
         for each in names:
             if kind == "pods":
                 self.delete_pod(each, grace=body.get("gracePeriodSeconds", 30))
@@ -226,7 +226,7 @@ class ApiServer:
             async with asyncio.timeout(float(request.query["timeoutSeconds"])):
                 while True:
                     changed = self._changed
-                    for version, event in self._since(kind, seen, request.query):
+                    for version, event in self._since(kind, seen, request):
                         await response.write(json.dumps(event).encode() + b"\n")
                         seen = version
                     await changed.wait()
@@ -235,10 +235,15 @@ class ApiServer:
         finally:
             self._watches.discard(task)
 
-    def _since(self, kind: str, seen: int, query: Any) -> Iterator[tuple[int, Thing]]:
+    def _since(self, kind: str, seen: int, request: web.Request) -> Iterator[tuple[int, Thing]]:
         for version, its_kind, event in list(self._history):
-            if version > seen and its_kind == kind and _selected(event["object"], query):
+            if version <= seen or its_kind != kind:
+                continue
+            if _asked_for(event["object"], request):
                 yield version, event
+            elif kind == "pods" and event["type"] == "MODIFIED" and "fieldSelector" in request.query:
+                # It may have been among the objects before: a server tells of it as gone.
+                yield version, {**event, "type": "DELETED"}
 
     def tell_all(self, kind: str, event: Thing) -> None:
         """Say something to every watch of a kind, whatever it is."""
@@ -254,11 +259,19 @@ class ApiServer:
         return web.json_response(body, status=status, headers=headers)
 
 
-def _selected(thing: Thing, query: Any) -> bool:
+def _asked_for(thing: Thing, request: web.Request) -> bool:
+    """Whether the object is in the namespace of the request, and among what its selectors choose."""
+    parts = request.path.strip("/").split("/")
+    if parts[2] == "namespaces" and thing["metadata"].get("namespace", NAMESPACE) != parts[3]:
+        return False
     labels = thing["metadata"].get("labels") or {}
-    for part in filter(None, query.get("labelSelector", "").split(",")):
+    for part in filter(None, request.query.get("labelSelector", "").split(",")):
         key, _, value = part.partition("=")
         if labels.get(key) != value:
             return False
-    phase = (thing.get("status") or {}).get("phase", "Pending")
-    return all(part.split("!=")[1] != phase for part in filter(None, query.get("fieldSelector", "").split(",")))
+    has = {
+        "status.phase": (thing.get("status") or {}).get("phase", "Pending"),
+        "spec.nodeName": (thing.get("spec") or {}).get("nodeName") or "",
+    }
+    unwanted = [part.split("!=") for part in filter(None, request.query.get("fieldSelector", "").split(","))]
+    return all(has[field] != value for field, value in unwanted)

@@ -10,9 +10,9 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.adapters.kubernetes.cluster_cache import CLOSED_FOR
 from hai_scheduler.adapters.kubernetes.names import KILLED
 from hai_scheduler.adapters.kubernetes.observation import TOMBSTONES_STAY
+from hai_scheduler.adapters.kubernetes.seen_nodes import CLOSED_FOR
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind

@@ -314,9 +314,17 @@ def test_every_pod_has_the_admins_labels_and_annotations_and_all_of_its_own(orde
     plain = replace(WITH_CLAIM, haienv_local_claim="disk")
     more = replace(plain, extra_labels={"example.org/team": "ml"}, extra_annotations={"note": "any text: yes"})
     before, after = (manifests.pod(order, 0, capacity(), settings, OWNER) for settings in (plain, more))
-    assert after["metadata"].pop("annotations") == {"note": "any text: yes"}
+    assert after["metadata"]["annotations"].pop("note") == "any text: yes"
     assert after["metadata"]["labels"].pop("example.org/team") == "ml"
     assert after == before
+
+
+def test_autoscalers_are_asked_to_leave_nodes_of_ranks_alone_unless_an_admin_says_otherwise() -> None:
+    key = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+    asked = manifests.pod(GANG, 0, capacity(), CLUSTER, OWNER)["metadata"]["annotations"]
+    assert asked == {key: "false", "karpenter.sh/do-not-disrupt": "true"}
+    otherwise = replace(CLUSTER, extra_annotations={key: "true"})
+    assert manifests.pod(GANG, 0, capacity(), otherwise, OWNER)["metadata"]["annotations"][key] == "true"
 
 
 def test_an_extra_label_takes_none_of_the_platforms_away() -> None:

@@ -117,3 +117,47 @@ def test_a_taint_that_does_not_keep_pods_away_closes_nothing(taint, tolerations)
 def test_a_node_of_which_nothing_is_known_is_not_ready() -> None:
     node = read({"metadata": {"name": "new", "labels": {"hai.jupyter.org/group": "training"}}})
     assert (node.ready, node.gpus) == (False, 0)
+
+
+#: A taint that others put on a node, its effect, whether runs there are told to leave, and whether it takes new ones.
+TAKEN_AWAY = [
+    ("ToBeDeletedByClusterAutoscaler", "NoSchedule", True, True),
+    ("DeletionCandidateOfClusterAutoscaler", "PreferNoSchedule", False, False),
+    ("karpenter.sh/disrupted", "NoSchedule", True, True),
+    ("karpenter.sh/disruption", "NoSchedule", True, True),
+    ("karpenter.sh/unregistered", "NoExecute", False, True),
+    ("cloud.google.com/impending-node-termination", "NoSchedule", True, True),
+    ("remediator.kubernetes.azure.com/unschedulable", "NoSchedule", True, True),
+    ("aws-node-termination-handler/spot-itn", "NoSchedule", True, True),
+    ("aws-node-termination-handler/scheduled-maintenance", "NoExecute", True, True),
+    ("aws-node-termination-handler/rebalance-recommendation", "NoSchedule", False, True),
+    ("medik8s.io/drain", "NoSchedule", True, True),
+    ("medik8s.io/remediation", "NoExecute", True, True),
+    ("burn-in", "NoSchedule", False, True),
+]
+
+
+@pytest.mark.parametrize(("key", "effect", "leaving", "closed"), TAKEN_AWAY, ids=[row[0] for row in TAKEN_AWAY])
+def test_runs_leave_nodes_that_others_take_away(key: str, effect: str, leaving: bool, closed: bool) -> None:
+    node = read(a_kube_node(taints=[{"key": key, "value": "1", "effect": effect}]))
+    assert (node.leaving, node.closed) == (leaving, closed)
+    assert ("being taken away" in node.message) is leaving
+
+
+def test_a_toleration_keeps_no_machine_up() -> None:
+    taint = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
+    node = read(a_kube_node(taints=[taint]), tolerations=({"operator": "Exists"},))
+    assert (node.leaving, node.closed) == (True, True)
+    assert node.message == "being taken away, as its taint karpenter.sh/disrupted:NoSchedule says"
+
+
+def test_admins_choose_the_taints() -> None:
+    taint = {"key": "nvidia.com/gpu-xid-error", "value": "true", "effect": "NoSchedule"}
+    assert not read(a_kube_node(taints=[taint])).leaving
+    assert read(a_kube_node(taints=[taint]), drain_taints=frozenset({"nvidia.com/gpu-xid-error"})).leaving
+
+
+def test_runs_leave_a_node_that_is_being_removed_from_kubernetes() -> None:
+    node = a_kube_node()
+    node["metadata"]["deletionTimestamp"] = "2026-01-05T08:00:00Z"
+    assert (read(node).leaving, read(node).message) == (True, "being removed from Kubernetes")

@@ -12,6 +12,7 @@ from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
 from kit.builders import a_launch, at
 from unit.adapters.kubernetes.things import (
+    a_kube_node,
     a_pod,
     a_service,
     a_sight,
@@ -182,6 +183,7 @@ def test_a_gang_that_does_not_come_up_is_given_up(statuses, minutes, blamed, why
 CONFIG = waiting("CreateContainerConfigError", 'secret "x" not found')
 NO_CLAIM = {"type": "PodScheduled", "status": "False", "message": 'persistentvolumeclaim "data" not found'}
 NO_ROOM = {"type": "PodScheduled", "status": "False", "message": "1 Insufficient memory."}
+TAINTED = {"type": "PodScheduled", "status": "False", "message": "1 node(s) had untolerated taint {burn-in: }"}
 APART = a_launch(nodes=("node-1", "node-2"))
 
 
@@ -195,7 +197,9 @@ APART = a_launch(nodes=("node-1", "node-2"))
         ([waiting("InvalidImageName")] * 2, (0, 1), Blame.NOBODY),
         ([running(), CONFIG], (1,), Blame.NOBODY),
         ([{"conditions": [NO_CLAIM]}] * 2, (0, 1), Blame.NOBODY),
-        ([running(), {"conditions": [NO_ROOM]}], (1,), Blame.NODE),
+        ([running(), {"conditions": [NO_ROOM]}], (1,), Blame.NOBODY),
+        ([{"conditions": [NO_ROOM]}, {"conditions": [TAINTED]}], (1,), Blame.UNKNOWN),
+        ([{}, {"conditions": [NO_ROOM]}], (0,), Blame.NODE),
         ([running()], (1,), Blame.NOBODY),
         ([{}], (0,), Blame.NODE),
         ([waiting("CreateContainerError"), CONFIG], (0,), Blame.NODE),
@@ -209,6 +213,8 @@ APART = a_launch(nodes=("node-1", "node-2"))
         "secret",
         "claim",
         "no room",
+        "no room and a taint",
+        "no room and slow",
         "not made",
         "slow and another not made",
         "runtime and secret",
@@ -217,9 +223,70 @@ APART = a_launch(nodes=("node-1", "node-2"))
 def test_a_gang_that_is_given_up_is_held_against_those_nodes_alone_that_may_have_caused_it(
     statuses, ranks, blame
 ) -> None:
-    made = [a_pod(APART, rank, **status) for rank, status in enumerate(statuses)]
+    made = [
+        a_pod(APART, rank, node=None if "conditions" in status else "node-1", **status)
+        for rank, status in enumerate(statuses)
+    ]
     error = not_up(a_sight(*made, launch=APART), at(minutes=11), SETTINGS)
     assert (error.ranks, error.blame) == (ranks, blame)
+
+
+def unplaced(message: str, since: float = 2, reason: str = "Unschedulable", **more: object) -> dict:
+    said = {"reason": reason, "message": message, "lastTransitionTime": stamp(since)}
+    return {"conditions": [{"type": "PodScheduled", "status": "False", **said}], **more}
+
+
+#: sentence, what kube-scheduler says of rank 1, after how many seconds; blame and whether there was no room, or None
+PLACES = [
+    ("not yet", unplaced("1 Insufficient cpu."), 26, None),
+    ("no room", unplaced("1 Insufficient cpu."), 28, (Blame.NOBODY, True)),
+    ("not for long", unplaced("1 Insufficient cpu.", since=100), 120, None),
+    ("too many pods", unplaced("1 Too many pods."), 28, (Blame.NOBODY, True)),
+    ("a taint", unplaced("1 node(s) had untolerated taint {burn-in: }."), 28, (Blame.UNKNOWN, False)),
+    ("it makes room", unplaced("1 Insufficient cpu.", nominatedNodeName="node-2"), 500, None),
+    ("it could make none", unplaced("1 Insufficient cpu.", nominatedNodeName="node-2"), 601, (Blame.NOBODY, True)),
+    ("a volume to come", unplaced("pod has unbound immediate PersistentVolumeClaims"), 500, None),
+    ("a gate of others", unplaced("", reason="SchedulingGated"), 500, None),
+    ("a time that cannot be read", unplaced("1 Insufficient cpu.") | {"conditions": [NO_ROOM]}, 500, None),
+]
+
+
+@pytest.mark.parametrize(("status", "seconds", "found"), [row[1:] for row in PLACES], ids=[row[0] for row in PLACES])
+def test_f5_a_gang_does_not_hold_its_other_nodes_while_one_has_no_place_for_it(status, seconds, found) -> None:
+    made = [a_pod(APART, **running()), a_pod(APART, 1, node=None, **status)]
+    error = not_up(a_sight(*made, launch=APART), at(seconds), SETTINGS)
+    assert (None if error is None else (error.blame, error.crowded)) == found
+    if error is not None:
+        assert error.ranks == (1,)
+        assert StartError.from_annotations(error.to_annotation()) == error
+        run = a_sight(a_pod(APART, deleted=0, **terminated(143)), launch=APART, **start_error_of(error))
+        first, second = observe_run(run, around()).ranks
+        assert (first.start_error, second.start_error, second.crowded) == (None, error.message, error.crowded)
+
+
+def start_error_of(error: StartError) -> dict[str, str]:
+    (text,) = error.to_annotation().values()
+    return {"start-error": text}
+
+
+@pytest.mark.parametrize(
+    ("gpus", "found"), [(8, (Blame.NOBODY, True)), (4, (Blame.UNKNOWN, False))], ids=["others have them", "it has none"]
+)
+def test_f5_what_a_node_does_not_have_at_all_is_no_want_of_room(gpus, found) -> None:
+    """The rank asks for 8 GPUs. Else a request that no node can meet would be tried for ever."""
+    made = [a_pod(APART, **running()), a_pod(APART, 1, node=None, **unplaced("1 Insufficient nvidia.com/gpu."))]
+    nodes = {"node-2": a_kube_node("node-2", gpus=gpus)}
+    error = not_up(a_sight(*made, launch=APART), at(30), SETTINGS, nodes=nodes)
+    assert (error.blame, error.crowded) == found
+
+
+def test_f5_the_message_says_who_has_what_the_rank_asks_for() -> None:
+    made = [a_pod(APART, **running()), a_pod(APART, 1, node=None, **unplaced("0/2 nodes: 1 Insufficient cpu."))]
+    error = not_up(a_sight(*made, launch=APART), at(30), SETTINGS)
+    assert error.message == (
+        "rank 1 on node-2 was not up after 25 s: Unschedulable: 0/2 nodes: 1 Insufficient cpu; "
+        "other pods have what it asks for"
+    )
 
 
 @pytest.mark.parametrize("status", [{}, waiting("ContainerCreating"), BACK_OFF], ids=["new", "creating", "pulling"])

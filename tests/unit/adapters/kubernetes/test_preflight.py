@@ -28,6 +28,27 @@ async def test_every_right_that_is_missing_is_named_at_once(server, clock) -> No
     assert "namespace runs" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("foreign", "missing"),
+    [
+        (("*",), "list pods in all namespaces; watch pods; watch pods in all namespaces"),
+        (("ops",), "list pods in namespace ops; watch pods; watch pods in namespace ops"),
+    ],
+)
+async def test_f5_the_right_to_see_pods_of_others_is_asked_for_where_they_count(
+    server, clock, foreign, missing
+) -> None:
+    server.forbidden = {("list", "pods"), ("watch", "pods")}
+    api = server.client(clock)
+    with pytest.raises(ClusterUnusable, match=missing):
+        await check(api, "runs", foreign=foreign)
+    with pytest.raises(ClusterUnusable) as error:
+        await check(api, "runs")
+    assert "all namespaces" not in str(error.value)
+    assert "namespace ops" not in str(error.value)
+    await api.close()
+
+
 async def test_a_namespace_that_is_missing_is_named_with_the_remedy(server, clock) -> None:
     api = server.client(clock)
     with pytest.raises(ClusterUnusable, match="kubectl create namespace elsewhere"):

@@ -302,6 +302,37 @@ def test_a_failed_start_is_held_against_nodes_as_the_cluster_says(blame, nodes, 
     assert (event.nodes, event.doubtful, event.message) == (nodes, doubtful, "its node rejected it")
 
 
+CROWDED = replace(REJECTED, blame=Blame.NOBODY, crowded=True, start_error="no room there")
+
+
+@pytest.mark.parametrize("failed", [0, 2, 7])
+@pytest.mark.parametrize("first", [0, 1], ids=["the crowded one ends first", "the crowded one ends last"])
+def test_f5_a_start_that_meets_pods_of_others_is_tried_elsewhere_at_once_and_costs_nothing(failed, first) -> None:
+    ends = [CROWDED, replace(GONE, rank=1)]
+    seen = [RankObservation(rank=0, state=PENDING), is_up(1)]
+    task = follow(replace(starting(), failed_starts=failed), shows(*seen))
+    task = follow(task, shows(ends[first], seen[1 - first]))
+    assert task.run.killed_at == at(5), "the gang's other nodes come free"
+    (event,) = look(task, shows(*ends)).events
+    assert isinstance(event, StartFailed)
+    assert (event.nodes, event.doubtful, event.crowded, event.give_up) == (set(), set(), True, False)
+    task, _ = advance(task, event)
+    assert (task.state, task.reason, task.failed_starts) == (TaskState.SUSPENDED, Reason.START_FAILED, failed)
+    assert (task.avoid, task.not_before) == (frozenset(), event.at + timedelta(seconds=5))
+
+
+def test_f5_a_start_that_failed_on_another_node_as_well_is_a_failed_start() -> None:
+    (event,) = look(replace(starting(), failed_starts=2), shows(CROWDED, replace(REJECTED, rank=1))).events
+    assert isinstance(event, StartFailed)
+    assert (event.nodes, event.crowded, event.give_up) == ({"b"}, False, True)
+
+
+def test_f5_who_ran_there_was_not_crowded_out() -> None:
+    """A kubelet that was restarted may reject a pod that it has run."""
+    task = follow(follow(starting(), shows(is_up(0), is_up(1))), shows(CROWDED, is_up(1)))
+    assert (task.run.ranks[0].state, task.run.ranks[0].crowded) == (LOST, False)
+
+
 # --- evictions that were not seen
 
 EVICTED = replace(GONE, leaving_by=at(3))

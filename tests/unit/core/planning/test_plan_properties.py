@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from hai_scheduler.core.model.decisions import Keep, Plan, Start, Suspend
 from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
@@ -50,7 +51,7 @@ def told(made: Plan) -> list[Suspend]:
 def too_few_others(task: Task, shot: Snapshot) -> bool:
     """Whether too few nodes are left without those that the task avoids (F3)."""
     fit = (node for node in shot.nodes if node.group == task.group and node.schedulable)
-    return sum(node.gpus >= (task.gpus or 0) and node.name not in task.avoid for node in fit) < task.nodes
+    return sum(node.holds(task.gpus) and node.name not in task.avoid for node in fit) < task.nodes
 
 
 @given(snapshots())
@@ -65,7 +66,16 @@ def test_gangs_are_whole_and_no_gpu_is_given_twice(shot: Snapshot) -> None:
         assert all(by_name[name].schedulable for name in start.nodes)
         assert not task.avoid.intersection(start.nodes) or too_few_others(task, shot)
         assert [len(gpus) for gpus in start.gpus] == [task.gpus] * (task.nodes if task.gpus else 0)
-    carried_out(shot, made)  # its check refuses a GPU held twice, and a whole node that is shared
+    after = carried_out(shot, made)  # its check refuses a GPU held twice, and a whole node that is shared
+    begun = {name for start in starts(made) for name in start.nodes}
+    for node in (node for node in after.nodes if node.name in begun):
+        assert held(after, node) + node.taken <= node.size, "F5: nothing starts where pods of others have the room"
+
+
+def held(shot: Snapshot, node: Node) -> int:
+    """How many GPUs of the node runs hold."""
+    ranks = [rank for task in shot.tasks if task.live_run for rank in task.live_run.ranks if rank.node == node.name]
+    return sum(len(rank.gpus) or node.size for rank in ranks)
 
 
 @given(snapshots())

@@ -1,4 +1,4 @@
-"""Where a gang goes (rules F1 to F4)."""
+"""Where a gang goes (rules F1 to F5)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
 from kit.builders import a_node
@@ -315,3 +316,104 @@ def test_f4_the_order_in_which_things_are_told_makes_no_difference() -> None:
         Random(seed).shuffle(nodes)
         Random(seed).shuffle(tasks)
         assert decide(snapshot(*tasks, nodes=tuple(nodes))) == first
+
+
+# -- F5 -----------------------------------------------------------------------------------------------
+
+
+def crowded(*rooms: int | None, gpus: int = 8) -> tuple[Node, ...]:
+    """`node-1` and so on, with so much room beside pods from outside of HAI."""
+    whose = "gpu-monitoring, ns ops"
+    return tuple(
+        a_node(f"node-{number}", gpus=gpus, room=room, crowd="" if room is None else whose)
+        for number, room in enumerate(rooms, 1)
+    )
+
+
+#: sentence, room on each node, GPUs of each node of the task (None: whole nodes), nodes of the task, where it starts
+ROOMS = [
+    ("a whole node beside none", (None, None), None, 2, ("node-1", "node-2")),
+    ("room for all is as good as none there", (8, None), None, 2, ("node-1", "node-2")),
+    ("a whole node not beside others", (7, None), None, 1, ("node-2",)),
+    ("nowhere", (7, 0), None, 1, None),
+    ("a gang waits for all", (7, None), None, 2, None),
+    ("a part where it fits", (3, None), 3, 1, ("node-1",)),
+    ("a part elsewhere", (3, None), 4, 1, ("node-2",)),
+    ("parts on both", (3, 2), 2, 2, ("node-1", "node-2")),
+    ("a part on a full node", (0,), 1, 1, None),
+]
+
+
+@pytest.mark.parametrize(("rooms", "gpus", "needs", "where"), [row[1:] for row in ROOMS], ids=[row[0] for row in ROOMS])
+def test_f5_gpus_that_pods_of_others_have_are_not_given_away(
+    rooms: tuple[int | None, ...], gpus: int | None, needs: int, where: tuple[str, ...] | None
+) -> None:
+    made = decide(snapshot(waits(1, needs, gpus=gpus), nodes=crowded(*rooms)))
+    assert starts(made).get(1) == where
+
+
+def test_f5_a_node_without_gpus_is_full_or_not() -> None:
+    made = decide(snapshot(waits(1), waits(2), nodes=crowded(0, None, gpus=0)))
+    assert starts(made) == {1: ("node-2",)}
+
+
+def test_f5_what_runs_beside_others_counts_in_their_room() -> None:
+    """Four of the eight GPUs can be had at once: a run has three of them."""
+    there = shares(1, {"node-1": (0, 1, 2)}, minutes=1)
+    begun = {gpus: starts(decide(snapshot(there, waits(2, gpus=gpus), nodes=crowded(4)))) for gpus in (1, 2)}
+    assert begun == {1: {2: ("node-1",)}, 2: {}}
+
+
+@pytest.mark.parametrize("gpus", [None, 8, 5])
+def test_f5_nobody_leaves_for_a_task_that_does_not_fit_beside_others_even_then(gpus: int | None) -> None:
+    there = (runs(1, "node-1", level=LOW), runs(2, "node-2", level=LOW))
+    made = decide(snapshot(*there, waits(3, gpus=gpus, priority=HIGH), nodes=crowded(4, None)))
+    assert set(suspends(made)) == {2}, "the run on the other node leaves"
+    made = decide(snapshot(there[0], waits(3, gpus=gpus, priority=HIGH), nodes=crowded(4)))
+    assert (suspends(made), kinds(made)) == ({}, {3: VerdictKind.CAPACITY})
+
+
+def test_f5_pods_that_come_later_change_nothing_for_who_runs() -> None:
+    there = (runs(1, "node-1", minutes=5), shares(2, {"node-2": (0, 1, 2, 3)}, minutes=5))
+    made = decide(snapshot(*there, nodes=crowded(0, 2)))
+    assert not made.decisions
+
+
+def test_f5_a_promise_ends_where_pods_of_others_have_come() -> None:
+    going, promised = leaving(runs(1, "node-1"), 2), waits(2, promise=frozenset({"node-1"}))
+    assert decide(snapshot(going, promised, nodes=crowded(None))).decisions == ()
+    made = decide(snapshot(going, promised, nodes=crowded(6)))
+    assert [decision.nodes for decision in made.decisions] == [frozenset()]
+
+
+def test_f5_a_gang_that_leaves_frees_only_the_nodes_that_are_all_free_then() -> None:
+    """The reservation counts the node without others alone (B1): the second comes free when nobody knows."""
+    gang = runs(1, "node-1", "node-2", minutes=20)
+    made = decide(snapshot(gang, waits(2, 2), nodes=crowded(None, 5)))
+    assert made.verdicts[2].earliest_start is None
+    made = decide(snapshot(gang, waits(2, 2), nodes=crowded(None, None)))
+    assert made.verdicts[2].earliest_start == NOW + for_minutes(10)
+
+
+def test_f5_the_verdict_counts_the_nodes_and_says_whose_pods_they_carry() -> None:
+    made = decide(snapshot(waits(1, 3), waits(2, gpus=9), nodes=crowded(5, None, 0)))
+    said = {"crowded": 2, "crowd": "gpu-monitoring, ns ops"}
+    assert made.verdicts[1].kind is VerdictKind.CAPACITY
+    assert made.verdicts[1].data == {"needs": 3, "gpus": None, "free": 1, **said}
+    assert "crowded" not in made.verdicts[2].data, "more GPUs than any node has: others are not the reason"
+
+
+def test_f5_it_could_ever_run_on_nodes_that_are_crowded_now() -> None:
+    """Q5: pods of others come and go."""
+    made = decide(snapshot(waits(1, 2), nodes=crowded(0, 0)))
+    assert kinds(made) == {1: VerdictKind.CAPACITY}
+
+
+def test_f5_a_task_uses_the_nodes_that_it_avoids_where_the_others_are_crowded() -> None:
+    made = decide(snapshot(waits(1, avoid=frozenset({"node-2"})), nodes=crowded(0, None)))
+    assert starts(made) == {1: ("node-2",)}
+
+
+def test_f3_a_node_that_the_cluster_takes_away_is_drained() -> None:
+    made = decide(snapshot(runs(1, "node-1", minutes=1), nodes=(a_node("node-1", closed=True, leaving=True),)))
+    assert [(decision.task_id, decision.reason) for decision in made.decisions] == [(1, Reason.DRAINED)]

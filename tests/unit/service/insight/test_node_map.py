@@ -28,6 +28,21 @@ HALF = NodeHolder(task_id=TaskId(1), user="ann", gpus=(0,))
         (a_node(mark=NodeMark.CORDONED), (WHOLE,), "cordoned", "An admin has cordoned it."),
         (a_node(mark=NodeMark.DRAINING), (), "draining", "An admin drains it: its runs are told to leave."),
         (
+            a_node(closed=True, leaving=True, message="its taint says so"),
+            (WHOLE,),
+            "draining",
+            "The cluster takes no new runs on it: its taint says so. Its runs are told to leave.",
+        ),
+        (
+            a_node(room=5, crowd="dcgm, ns ops"),
+            (),
+            "crowded",
+            "Pods from outside of HAI (dcgm, ns ops) leave room for runs on 5 of its 8 GPUs.",
+        ),
+        (a_node(room=0), (), "crowded", "Pods from outside of HAI leave room for no run."),
+        (a_node(room=0, gpus=0), (), "crowded", "Pods from outside of HAI leave room for no run."),
+        (a_node(room=0), (WHOLE,), "held", "Pods from outside of HAI leave room for no run."),
+        (
             a_node(mark=NodeMark.QUARANTINED),
             (),
             "quarantined",

@@ -272,3 +272,43 @@ async def test_leaving_for_other_reasons_raises_no_alarm() -> None:
     assert (await service.task(task)).suspensions == 3
     assert (await service.task(task)).reason is not Reason.TURN_OVER
     assert await service.events("task.alarm") == []
+
+
+# --- pods of others
+
+
+async def test_f5_a_gang_that_meets_pods_of_others_is_elsewhere_within_40_s_and_nothing_is_held_against_anybody() -> (
+    None
+):
+    """In virtual time; the cluster says after 25 s that a rank has no room, as Kubernetes does."""
+    service = await Service(nodes=3).open()
+    slow = Behaviour(start_takes=timedelta(seconds=60), dies_in=timedelta(seconds=5))
+    gang = await service.submit("gang", "ann", 2, slow)
+    other = await service.submit("other", "ben", 3)
+    await service.step()
+    first = (await service.task(gang)).live_run
+    assert first is not None
+    await service.step(25)
+    service.cluster.faults.crowd_out(first.id, 1, room=7, whose="gpu-monitoring, ns ops")
+    for _ in range(40 - 25):
+        await service.step(1, ticks=1)
+    task = await service.task(gang)
+    assert task.live_run is not None
+    assert (task.live_run.number, first.nodes[1] in task.live_run.nodes) == (2, False)
+    assert (task.failed_starts, task.avoid, await strikes(service)) == (0, frozenset(), [])
+    verdict = service.platform.world.latest_plan.verdicts[other]
+    assert (verdict.data["crowded"], verdict.data["crowd"]) == (1, "gpu-monitoring, ns ops")
+
+
+async def test_f5_it_may_happen_any_number_of_times() -> None:
+    service = await Service(nodes=1).open()
+    task = await service.submit("again", "ann", 1, Behaviour(start_takes=HOUR))
+    for _ in range(10):
+        await service.step()
+        run = (await service.task(task)).live_run
+        assert run is not None
+        service.cluster.faults.crowd_out(run.id, 0, room=8)
+        await service.step()
+        await service.step(6)
+    found = await service.task(task)
+    assert (found.failed_starts, found.state.ended, await strikes(service)) == (0, False, [])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hai_spawner.sizes.capacity import PendingPod, how_many, place, requests, rooms, why_not
+from hai_spawner.sizes.capacity import PendingPod, how_many, place, rooms, why_not
 from unit.spawner.spawn_kit import GPU, a_node, a_pod
 
 ONE_GPU = PendingPod(needs={"cpu": Decimal(1), GPU: Decimal(1)})
@@ -78,20 +78,6 @@ def test_servers_without_devices_leave_nodes_with_devices_alone() -> None:
     found = place(rooms([a_node("n-1", gpus=4), a_node("n-2")], []), ONE_CPU)
     assert found is not None
     assert [room.free["cpu"] for room in found] == [8, 7]
-
-
-def test_a_pod_asks_for_its_containers_or_its_largest_init_container() -> None:
-    spec = {
-        "containers": [{"resources": {"requests": {"cpu": "1"}}}, {"resources": {"limits": {"cpu": "1", GPU: "1"}}}],
-        "initContainers": [
-            {"resources": {"requests": {"cpu": "3", "memory": "1Gi"}}},
-            {"resources": {"requests": {"cpu": "1"}}, "restartPolicy": "Always"},
-            {},
-        ],
-        "overhead": {"cpu": "250m"},
-    }
-    asked = requests({"spec": spec})
-    assert asked == {"cpu": Decimal("4.25"), GPU: 1, "memory": 2**30, "pods": 1}
 
 
 def test_how_many_is_counted_node_by_node() -> None:

@@ -15,6 +15,7 @@ export const NODE_STATES = [
   'draining',
   'cordoned',
   'closed',
+  'crowded',
   'held',
   'shared',
   'free'
@@ -31,6 +32,7 @@ export const SIGNS: Record<NodeState, string> = {
   draining: 'M6 5v7h1.8a3.5 3.5 0 0 0 0-7z',
   cordoned: 'M11.3 6.3a3.5 3.5 0 1 0 0 4.4',
   closed: 'M5.5 5.5l6 6M11.5 5.5l-6 6',
+  crowded: 'M8.5 4v9M4 8.5h9',
   held: '',
   shared: '',
   free: ''
@@ -51,6 +53,8 @@ export function stateWord(state: NodeState): string {
       return trans.__('cordoned');
     case 'closed':
       return trans._p('node', 'closed');
+    case 'crowded':
+      return trans._p('node', 'crowded');
     case 'held':
       return trans._p('node', 'held');
     case 'shared':
