@@ -19,7 +19,7 @@ from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankState, Run
+from hai_scheduler.core.model.run import Blame, Checkpoint, Fallback, Notice, Rank, RankState, Run
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.usage_summary import UsageLevel, UsageSummary
@@ -78,6 +78,7 @@ PLAIN: Final = Plain(
         SnapshotFacts,
         ExperimentFault,
         ExperimentFaults,
+        Fallback,
         Forecast,
         ForecastAssumption,
         ForecastOrder,
