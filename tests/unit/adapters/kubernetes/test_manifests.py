@@ -187,7 +187,11 @@ def test_a_rank_requests_its_share_of_the_devices_of_its_fabric(name: str, devic
 def test_networks_of_a_fabric_come_beside_the_annotations_of_the_settings() -> None:
     settings = some_settings(extra_annotations={"team": "ml", NETWORKS: "management"})
     pod = manifests.pod(ON_FABRICS["networks"], 0, capacity(), settings, OWNER)
-    assert pod["metadata"]["annotations"] == {"team": "ml", NETWORKS: "roce-0,roce-1"}
+    assert pod["metadata"]["annotations"] == {
+        **manifests.STAYING,
+        "team": "ml",
+        NETWORKS: "roce-0,roce-1",
+    }
 
 
 def test_runs_in_the_network_of_their_nodes_have_ports_of_their_own() -> None:
