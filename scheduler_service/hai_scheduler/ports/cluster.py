@@ -12,6 +12,7 @@ from hai_scheduler.core.model.leaving import Signal
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.pins import Pin
+from hai_scheduler.core.workspace.identity import Identity
 from hai_scheduler.core.workspace.mounts import Mount
 from hai_scheduler.ports.lineage import MarkedCluster
 from hai_scheduler.ports.logs import LogChunk, LogPlace
@@ -67,9 +68,11 @@ class LaunchOrder:
     mounts: tuple[Mount, ...] = ()
     #: Rights of the user beyond the ordinary: `rdma`.
     rights: frozenset[str] = frozenset()
-    #: The account that the ranks run as, instead of the user's: the name of a Unix account or, on Kubernetes, the
-    #: number of a user. Never root's. None: the user's.
-    account: str | None = None
+    #: Who the ranks are: the user's account, or for a build that of builds. Never root. None: the account that all
+    #: ranks of the cluster have.
+    identity: Identity | None = None
+    #: Under whose name the cluster keeps the folders of the run; None: the user's.
+    folders_of: str | None = None
     #: Which database decided the run; `Cluster.observe` shows it again.
     origin: Origin | None = None
 

@@ -19,6 +19,7 @@ from hai_scheduler.core.notifying.values import Delivery, Notification
 from hai_scheduler.core.profiling.recordings import Recording
 from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
+from hai_scheduler.core.workspace.identity import Identity
 from hai_scheduler.core.workspace.mounts import MountRule
 from hai_scheduler.ports.values import ArchivedUser, AuditEntry, HistoryEvent, UserRecord, UserVisit
 from hai_scheduler.store.codec import RowCodec
@@ -31,6 +32,7 @@ from hai_scheduler.store.tables import (
     ENVIRONMENTS,
     EVENTS,
     FOUND_MACHINES,
+    IDENTITIES,
     MOUNT_RULES,
     PROGRESS,
     QUOTAS,
@@ -58,6 +60,7 @@ CONTAINER: Final = RowCodec(DevelopmentContainer, CONTAINERS, user="user_name", 
 DELIVERY: Final = RowCodec(Delivery, DELIVERIES, user="user_name")
 ENVIRONMENT: Final = RowCodec(Environment, ENVIRONMENTS, default="is_default")
 FOUND: Final = RowCodec(FoundMachine, FOUND_MACHINES, task="task_id")
+IDENTITY: Final = RowCodec(Identity, IDENTITIES)
 MOUNT_RULE: Final = RowCodec(MountRule, MOUNT_RULES)
 NODE_TIME: Final = RowCodec(NodeTime, CAPACITY)
 NOTIFICATION: Final = RowCodec(Notification, NOTIFICATIONS, user="user_name", read="seen")

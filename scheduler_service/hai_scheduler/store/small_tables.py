@@ -16,6 +16,7 @@ FACTS: Final = (
     "archived",
     "conditions",
     "environments",
+    "identities",
     "marks",
     "mount_rules",
     "notification_rules",

@@ -33,12 +33,23 @@ def _whoami(_args: argparse.Namespace, ctx: Context) -> None:
     if ctx.answered({"url": url, "me": me}):
         return
     kind = "" if me.kind == "user" else f" (a {me.kind})"
-    ctx.out.line(f"{ctx.out.style(me.name, 'bold')}{kind} at {url}")
+    ctx.out.line(f"{ctx.out.style(me.name, 'bold')}{kind}{account(me)}")
+    ctx.out.line(f"  at       {url}")
+    if me.no_identity:
+        ctx.out.line(f"  runs as  nobody: {me.no_identity}")
     ctx.out.line(f"  may      {rights(me)}")
     ctx.out.line(f"  groups   {' '.join(me.groups) or 'none'}")
     for at, row in enumerate(sorted(me.quota, key=by_level)):
         head = "quota" if at == 0 else ""
         ctx.out.line(f"  {head:<9}{row.priority} in {row.group}: {row.used:g} in use of {limit(row.limit)}")
+
+
+def account(me: Me) -> str:
+    """Return the numbers of the account that a user's processes run as; empty: the platform's one account."""
+    if me.identity is None:
+        return ""
+    groups = (f"{group.name}({group.gid})" if group.name else str(group.gid) for group in me.identity.groups)
+    return f"  uid {me.identity.uid}  groups {' '.join(groups)}"
 
 
 def rights(me: Me) -> str:

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from hai_client.rank.starting.environment import PRIVATE_PREFIXES
+from hai_scheduler.adapters.kubernetes import account
 from hai_scheduler.adapters.kubernetes.builds import makes_folder, variables_of
 from hai_scheduler.adapters.kubernetes.names import (
     MANAGED,
@@ -33,7 +34,6 @@ from hai_scheduler.adapters.kubernetes.pod_parts import (
     fetching,
     local_pin,
     placement,
-    pod_security,
     variables,
 )
 from hai_scheduler.adapters.kubernetes.resources import Capacity, gpus_of, has_rdma, resources_of
@@ -125,7 +125,8 @@ def secret(launch: LaunchOrder, settings: ClusterSettings, owned_by: dict[str, A
 
 def spec(launch: LaunchOrder, settings: ClusterSettings) -> dict[str, Any]:
     """Return what `hai_client.rank` in a pod reads of its run; the pod's own variables say which rank it is."""
-    env = {**variables_of(launch, settings), **launch.env}
+    home = account.home_of(launch)
+    env = {**({} if home is None else {"HOME": home}), **variables_of(launch, settings), **launch.env}
     return {
         "schema": _SPEC_SCHEMA,
         "run_id": launch.run_id,
@@ -164,6 +165,7 @@ def pod(
     """
     name = run_name(launch.run_id)
     volumes = Volumes(launch, rank, settings)
+    annotations = {**settings.extra_annotations, **account.texts(launch, settings)}
     body: dict[str, Any] = {
         "restartPolicy": "Never",
         "hostname": f"rank-{rank}",
@@ -171,7 +173,7 @@ def pod(
         "terminationGracePeriodSeconds": settings.grace_s(launch.grace),
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "securityContext": pod_security(settings, launch.account),
+        "securityContext": account.pod_security(launch, capacity, settings),
         **placement(launch.nodes[rank], settings),
         "tolerations": [dict(toleration) for toleration in settings.tolerations],
         "imagePullSecrets": [{"name": secret_name} for secret_name in settings.image_pull_secrets],
@@ -192,7 +194,7 @@ def pod(
                 **run_labels(launch.run_id, launch.user, launch.origin),
                 RANK: str(rank),
             },
-            **({"annotations": dict(settings.extra_annotations)} if settings.extra_annotations else {}),
+            **({"annotations": annotations} if annotations else {}),
             "ownerReferences": [owned_by],
         },
         # Empty fields are left out, so that the API server's defaults apply.

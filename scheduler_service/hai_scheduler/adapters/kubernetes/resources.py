@@ -23,6 +23,8 @@ class Capacity:
     storage: Decimal = Decimal(0)
     #: Number of GPUs by resource name; only resources that the node has.
     gpus: Mapping[str, int] = field(default_factory=dict)
+    #: Whether its pods can be kept from the groups that their images name.
+    strict_groups: bool = False
 
     @property
     def gpu_count(self) -> int:
@@ -32,13 +34,16 @@ class Capacity:
 
 def capacity_of(node: Mapping[str, Any], gpu_resources: tuple[str, ...]) -> Capacity:
     """Read a Node's allocatable resources; a quantity that cannot be read counts as 0."""
-    allocatable = (node.get("status") or {}).get("allocatable") or {}
+    status = node.get("status") or {}
+    allocatable = status.get("allocatable") or {}
     counts = {name: count_of(allocatable.get(name)) for name in gpu_resources}
     return Capacity(
         cpu=_number(allocatable.get("cpu")),
         memory=_number(allocatable.get("memory")),
         storage=_number(allocatable.get("ephemeral-storage")),
         gpus={name: number for name, number in counts.items() if number},
+        # Kubelets since 1.33 refuse a pod that asks for it where the container runtime cannot do it.
+        strict_groups=bool((status.get("features") or {}).get("supplementalGroupsPolicy")),
     )
 
 
