@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
 from jupyterhub.handlers.base import BaseHandler
+from jupyterhub.user import User
 
 from hai_hub.logins.archived_users import NO_ANSWER, service_token, session_at
 from hai_hub.logins.identity_claims import IdentityClaims, WrongClaim
@@ -55,21 +56,20 @@ class ToldIdentities:
         self._tell = tell
         self._told: dict[str, str] = {}
 
-    async def hear(self, token: str, user: str, authenticated: Mapping[str, Any]) -> None:
+    async def hear(self, token: str, user: str, state: Any, groups: Sequence[str]) -> None:
         """Tell the service what a login says of a user; without an answer the next login or renewal tries again.
 
         Args:
             token: The service's token.
             user: The user's name at the Hub.
-            authenticated: What the authenticator says of the user.
+            state: The `auth_state`; None: the login, or its renewal, has read nothing.
+            groups: The user's groups at the Hub.
         """
-        state = authenticated.get("auth_state")
         if not isinstance(state, Mapping):
-            # A renewal need not read the directory.
             return
         account = None
         try:
-            account = self._claims.account(state, [str(name) for name in authenticated.get("groups") or ()])
+            account = self._claims.account(state, groups)
         except WrongClaim as error:
             log.warning("The login of %s tells no account: %s", user, error)
         said = json.dumps(account, sort_keys=True)
@@ -84,15 +84,26 @@ class ToldIdentities:
 
 
 _auth_to_user = BaseHandler.auth_to_user
+_save_auth_state = User.save_auth_state
 
 
 def tell_identities(told: ToldIdentities) -> None:
-    """Let this Hub process tell the service of each login, whatever its authenticator is."""
+    """Let this Hub process tell the service of each login and each renewal, whatever its authenticator is."""
 
     async def auth_to_user(self: Any, authenticated: Any, user: Any = None) -> Any:
         found = await _auth_to_user(self, authenticated, user)
         if isinstance(authenticated, Mapping):
-            await told.hear(service_token(self), found.name, authenticated)
+            # Also where the Hub stores no state.
+            await told.hear(service_token(self), found.name, authenticated.get("auth_state"), _groups_of(found))
         return found
 
+    async def save_auth_state(self: Any, auth_state: Any) -> None:
+        await _save_auth_state(self, auth_state)
+        await told.hear(service_token(self), self.name, auth_state, _groups_of(self))
+
     BaseHandler.auth_to_user = auth_to_user
+    User.save_auth_state = save_auth_state
+
+
+def _groups_of(user: Any) -> list[str]:
+    return [str(group.name) for group in user.groups]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import grp
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hai_client.linux.identity import Account, NoAccount
 from hai_scheduler.adapters.local.accounts import Accounts
@@ -30,9 +32,17 @@ class UnixIdentities:
 
     def _found(self, user: str, account: str | None) -> Identity:
         try:
-            return identity_of(self._accounts.of(user, account))
+            found = identity_of(self._accounts.of(user, account))
         except NoAccount as error:
             raise NoIdentity(str(error)) from None
+        return replace(found, groups=tuple(replace(group, name=_name_of(group.gid)) for group in found.groups))
+
+
+def _name_of(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except (KeyError, OverflowError):
+        return ""
 
 
 def identity_of(account: Account) -> Identity:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from jupyterhub.handlers.base import BaseHandler
+from jupyterhub.user import User
 
 from hai_hub.config.settings import SERVICE_NAME
 from hai_hub.logins import told_identities
@@ -16,7 +17,7 @@ from hai_hub.logins.identity_claims import IdentityClaims, WrongClaim
 from hai_hub.logins.told_identities import ToldIdentities
 
 CLAIMS = IdentityClaims()
-ADA = {
+ADA: dict[str, Any] = {
     "uid": 20017,
     "groups": [{"gid": 20017, "name": ""}],
     "home": "/home/ada",
@@ -95,35 +96,48 @@ async def test_the_service_is_told_what_is_new_and_again_what_it_did_not_hear() 
     service = Service()
     told = ToldIdentities(CLAIMS, service.tell)
     service.silent = True
-    await told.hear("the-token", "ada", {"auth_state": OIDC})
+    await told.hear("the-token", "ada", OIDC, [])
     service.silent = False
     for _ in range(3):
-        await told.hear("the-token", "ada", {"auth_state": OIDC, "groups": None})
+        await told.hear("the-token", "ada", OIDC, [])
     assert service.heard == [("ada", ADA)]
-    await told.hear("the-token", "ada", {"auth_state": None})
-    await told.hear("the-token", "ada", {"name": "ada"})
+    await told.hear("the-token", "ada", None, [])
     assert len(service.heard) == 1, "a renewal that reads nothing takes nothing away"
-    await told.hear("the-token", "ada", {"auth_state": {"oauth_user": {"uidNumber": "abc"}}})
+    await told.hear("the-token", "ada", {"oauth_user": {"uidNumber": "abc"}}, [])
     assert service.heard[1:] == [("ada", None)]
 
 
 async def test_nothing_of_the_state_but_the_account_is_told() -> None:
     service = Service()
-    await ToldIdentities(CLAIMS, service.tell).hear("the-token", "ada", {"auth_state": OIDC})
+    await ToldIdentities(CLAIMS, service.tell).hear("the-token", "ada", OIDC, [])
     assert "secret" not in repr(service.heard)
 
 
-async def test_each_login_is_heard_whatever_the_authenticator_is(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_login_and_each_renewal_is_heard_whatever_the_authenticator_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     service = Service()
+    hub = {"services": {SERVICE_NAME: SimpleNamespace(api_token="the-token")}}
 
     async def plain(handler: Any, authenticated: Any, user: Any = None) -> Any:
         del handler, user
-        return SimpleNamespace(name=authenticated if isinstance(authenticated, str) else authenticated["name"])
+        name = authenticated if isinstance(authenticated, str) else authenticated["name"]
+        return SimpleNamespace(name=name, settings=hub, groups=[SimpleNamespace(name="cv")])
 
-    monkeypatch.setattr(told_identities, "_auth_to_user", plain)
-    monkeypatch.setattr(BaseHandler, "auth_to_user", plain)
-    told_identities.tell_identities(ToldIdentities(CLAIMS, service.tell))
-    handler: Any = SimpleNamespace(settings={"services": {SERVICE_NAME: SimpleNamespace(api_token="the-token")}})
-    assert (await BaseHandler.auth_to_user(handler, {"name": "ada", "auth_state": OIDC})).name == "ada"
-    assert (await BaseHandler.auth_to_user(handler, "bob")).name == "bob"
-    assert service.heard == [("ada", ADA)]
+    async def saved(user: Any, state: Any) -> None:
+        del user, state
+
+    for place, name, does in ((BaseHandler, "auth_to_user", plain), (User, "save_auth_state", saved)):
+        monkeypatch.setattr(told_identities, f"_{name}", does)
+        monkeypatch.setattr(place, name, does)
+    claims = replace(CLAIMS, group_numbers={"cv": 3100})
+    told_identities.tell_identities(ToldIdentities(claims, service.tell))
+    handler: Any = SimpleNamespace(settings=hub)
+    ada = await BaseHandler.auth_to_user(handler, {"name": "ada", "auth_state": OIDC})
+    assert (ada.name, (await BaseHandler.auth_to_user(handler, "bob")).name) == ("ada", "bob")
+    groups = [*ADA["groups"], {"gid": 3100, "name": "cv"}]
+    assert service.heard == [("ada", {**ADA, "groups": groups})]
+    await User.save_auth_state(ada, OIDC)
+    await User.save_auth_state(ada, {"claims": {"uidNumber": 20099}})
+    await User.save_auth_state(ada, None)
+    assert [account["uid"] for _, account in service.heard if account] == [20017, 20099]
