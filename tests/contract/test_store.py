@@ -117,6 +117,7 @@ class TestTasks:
             image=f"registry.example/torch:2@sha256:{'a' * 64}",
             haienv=a_pin(latest=True, flavour="conda", variables={"A": "ä"}),
             ranks_per_node="gpu",
+            uid=20017,
             snapshot=CodeSnapshot(digest="d" * 64, files=2, size=3, commit="c" * 40, dirty=True),
             **{name: value for name, value in asked.in_python().items() if name in TaskSpec.__dataclass_fields__},
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hai_scheduler.adapters.identities.fixed import OneAccount
 from hai_scheduler.adapters.messaging.address_book import SettingsAddressBook
 from hai_scheduler.adapters.messaging.settings import MessagingSettings
 from hai_scheduler.adapters.system.clock import SystemClock
@@ -29,5 +30,10 @@ def make_world(**given: Any) -> World:
     if "bus" not in given:
         given["bus"] = MemoryBus(clock)
     address_book = SettingsAddressBook(MessagingSettings())
-    defaults = {"settings": ServiceSettings(), "locations": PLACES, "address_book": address_book}
+    defaults = {
+        "settings": ServiceSettings(),
+        "locations": PLACES,
+        "address_book": address_book,
+        "identities": OneAccount(100),
+    }
     return World(**defaults | given)

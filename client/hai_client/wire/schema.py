@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from hai_client.backports import dataclass
+from hai_client.wire.identities import Identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -780,3 +781,5 @@ class Me:
     groups: tuple[str, ...]
     scopes: tuple[str, ...]
     quota: tuple[OwnQuota, ...]
+    identity: Identity | None = None  #: Who the caller's processes are; None: the platform's one account, or nobody.
+    no_identity: str = ""  #: Why nothing of the caller starts; empty: it does.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from hai_client.backports import dataclass
+from hai_client.wire.identities import Identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +98,7 @@ class ContainerConfig:
     warnings: tuple[str, ...]
     #: The folders of environments of haienv that it sees, below their root; None: all.
     haienvs: tuple[str, ...] | None = None
+    identity: Identity | None = None  #: Who its processes are; None: the one account that the spawner's settings name.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

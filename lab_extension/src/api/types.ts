@@ -437,6 +437,24 @@ export interface IDecisionPage {
   items: IDecision[];
 }
 
+/** A group of accounts. */
+export interface IUnixGroup {
+  gid: number;
+  /** Empty: it is not known. */
+  name: string;
+}
+
+/** The account that a user's processes run as. */
+export interface IIdentity {
+  name: string;
+  uid: number;
+  /** New files are of the first one. */
+  groups: IUnixGroup[];
+  /** Empty: none is known. */
+  home: string;
+  shell: string;
+}
+
 /** One line of a log. Lines of the platform itself (`rank` null) mark starts and ends of runs. */
 export interface ILogLine {
   run: number;
@@ -912,6 +930,12 @@ export interface IAlarm {
   runbook: string;
 }
 
+/** A number that several users have: they can read and change the files of each other. */
+export interface IDoubledUid {
+  uid: number;
+  users: string[];
+}
+
 /** The health of the platform for admins. `status` is `ok` or `degraded`. */
 export interface IPlatformHealth {
   status: 'ok' | 'degraded';
@@ -921,6 +945,8 @@ export interface IPlatformHealth {
   /** Versions by part: service, loop, jupyterhub, platform, lab, client, environments, python; null: not known. */
   versions: Record<string, string | null>;
   alarms: IAlarm[];
+  /** Numbers that several users have; empty: each has one of their own, or all are one account on purpose. */
+  doubled_uids: IDoubledUid[];
 }
 
 /** A policy number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers. */
@@ -1271,6 +1297,10 @@ export interface IMe {
   groups: string[];
   scopes: string[];
   quota: IOwnQuota[];
+  /** Who the caller's processes are; null: the platform's one account, or nobody. */
+  identity: IIdentity | null;
+  /** Why nothing of the caller starts; empty: it does. */
+  no_identity: string;
 }
 
 /** What some tasks took. Node time is running time times nodes; lengths of time are seconds. */

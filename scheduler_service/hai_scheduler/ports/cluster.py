@@ -13,6 +13,7 @@ from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.workspace.fabrics import Fabric
+from hai_scheduler.core.workspace.identity import Identity
 from hai_scheduler.core.workspace.mounts import Mount
 from hai_scheduler.ports.fabric_trials import FabricTrial
 from hai_scheduler.ports.lineage import MarkedCluster
@@ -69,9 +70,11 @@ class LaunchOrder:
     mounts: tuple[Mount, ...] = ()
     #: What the network of the node group asks of the ranks, beside variables, which are in `env`; None: nothing.
     fabric: Fabric | None = None
-    #: The account that the ranks run as, instead of the user's: the name of a Unix account or, on Kubernetes, the
-    #: number of a user. Never root's. None: the user's.
-    account: str | None = None
+    #: Who the ranks are: the user's account, or for a build that of builds. Never root. None: the account that all
+    #: ranks of the cluster have.
+    identity: Identity | None = None
+    #: Under whose name the cluster keeps the folders of the run; None: the user's.
+    folders_of: str | None = None
     #: Which database decided the run; `Cluster.observe` shows it again.
     origin: Origin | None = None
 

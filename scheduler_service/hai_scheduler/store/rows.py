@@ -20,6 +20,7 @@ from hai_scheduler.core.profiling.recordings import Recording
 from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.fabrics import Fabric
+from hai_scheduler.core.workspace.identity import Identity
 from hai_scheduler.core.workspace.mounts import MountRule
 from hai_scheduler.ports.values import ArchivedUser, AuditEntry, HistoryEvent, UserRecord, UserVisit
 from hai_scheduler.store.codec import RowCodec
@@ -33,6 +34,7 @@ from hai_scheduler.store.tables import (
     EVENTS,
     FABRICS,
     FOUND_MACHINES,
+    IDENTITIES,
     MOUNT_RULES,
     PROGRESS,
     QUOTAS,
@@ -61,6 +63,7 @@ DELIVERY: Final = RowCodec(Delivery, DELIVERIES, user="user_name")
 ENVIRONMENT: Final = RowCodec(Environment, ENVIRONMENTS, default="is_default")
 FABRIC: Final = RowCodec(Fabric, FABRICS, group="group_name")
 FOUND: Final = RowCodec(FoundMachine, FOUND_MACHINES, task="task_id")
+IDENTITY: Final = RowCodec(Identity, IDENTITIES)
 MOUNT_RULE: Final = RowCodec(MountRule, MOUNT_RULES)
 NODE_TIME: Final = RowCodec(NodeTime, CAPACITY)
 NOTIFICATION: Final = RowCodec(Notification, NOTIFICATIONS, user="user_name", read="seen")

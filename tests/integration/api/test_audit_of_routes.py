@@ -28,6 +28,8 @@ NOTHING_OF_OTHERS = {
     "PUT /me/notifications": "rules of one's own",
     "POST /me/notifications/test": "a message to oneself",
     "POST /notifications/read": "messages to oneself",
+    "PUT /users/{user}/identity": "the Hub alone may; tests/unit/service/workspace/test_identities.py has its entries",
+    "DELETE /users/{user}/identity": "the Hub alone may, as above",
     "PUT /containers": "the Hub says which servers run, and no user",
     "PUT /runs/{run_id}/ranks/{rank}/log": "a rank's own",
     "PUT /runs/{run_id}/ranks/{rank}/metrics": "a rank's own",

@@ -63,6 +63,8 @@ class FakePlatform:
     keys: dict[str, int] = field(default_factory=dict)
     logs: dict[int, list[str]] = field(default_factory=dict)
     quotas: list[dict[str, Any]] = field(default_factory=list)
+    #: What `GET /me` says beside the usual: who the user's processes are.
+    who: dict[str, Any] = field(default_factory=dict)
     marks: dict[str, str] = field(default_factory=dict)
     #: Nodes on which the cluster itself takes no new runs, and why.
     closed: dict[str, str] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from hai_client.rank.starting.environment import PRIVATE_PREFIXES
+from hai_scheduler.adapters.kubernetes import account
 from hai_scheduler.adapters.kubernetes.builds import makes_folder, variables_of
 from hai_scheduler.adapters.kubernetes.names import (
     MANAGED,
@@ -35,7 +36,6 @@ from hai_scheduler.adapters.kubernetes.pod_parts import (
     master_port,
     network,
     placement,
-    pod_security,
     variables,
 )
 from hai_scheduler.adapters.kubernetes.resources import Capacity, gpus_of, gpus_wanted, resources_of
@@ -129,7 +129,8 @@ def secret(launch: LaunchOrder, settings: ClusterSettings, owned_by: dict[str, A
 
 def spec(launch: LaunchOrder, settings: ClusterSettings) -> dict[str, Any]:
     """Return what `hai_client.rank` in a pod reads of its run; the pod's own variables say which rank it is."""
-    env = {**variables_of(launch, settings), **launch.env}
+    home = account.home_of(launch)
+    env = {**({} if home is None else {"HOME": home}), **variables_of(launch, settings), **launch.env}
     # Without devices of its own a rank has no RDMA that could fall back.
     memlock = launch.fabric.memlock_bytes if launch.fabric is not None and launch.fabric.resources else 0
     return {
@@ -171,7 +172,12 @@ def pod(
     """
     name = run_name(launch.run_id)
     volumes = Volumes(launch, rank, capacity, settings)
-    annotations = {**STAYING, **settings.extra_annotations, **(launch.fabric.annotations if launch.fabric else {})}
+    annotations = {
+        **STAYING,
+        **settings.extra_annotations,
+        **account.texts(launch, settings),
+        **(launch.fabric.annotations if launch.fabric else {}),
+    }
     body: dict[str, Any] = {
         "restartPolicy": "Never",
         "hostname": f"rank-{rank}",
@@ -179,7 +185,7 @@ def pod(
         "terminationGracePeriodSeconds": settings.grace_s(launch.grace),
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "securityContext": pod_security(settings, launch.account),
+        "securityContext": account.pod_security(launch, capacity, settings),
         **placement(launch.nodes[rank], settings),
         **network(launch),
         "tolerations": [dict(toleration) for toleration in settings.tolerations],

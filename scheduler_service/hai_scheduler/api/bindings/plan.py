@@ -155,6 +155,7 @@ _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         "Bodies that the service sends and accepts, as frozen dataclasses.",
         ("snapshot_ref", "submission", "tasks", "runs", "logs", "events", "cluster", "overview", "quota"),
     ),
+    "identities": ("Who the processes of a user are, as frozen dataclasses.", ("identities",)),
     "explain": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain",)),
     "metrics": ("The metrics of tasks, as frozen dataclasses.", ("metrics",)),
     "profiles": ("Recordings of running tasks, as frozen dataclasses.", ("profiles",)),

@@ -181,3 +181,5 @@ class TaskSpec:
     snapshot: CodeSnapshot | None = None
     tags: tuple[str, ...] = ()
     ranks_per_node: RanksPerNode = None
+    #: The number of its user when it was submitted: no run has another. None: the platform's one account.
+    uid: int | None = None

@@ -13,6 +13,7 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.haienvs import Haienvs
+from hai_scheduler.ports.identities import Identities
 from hai_scheduler.ports.images import Images
 from hai_scheduler.ports.messengers import AddressBook, Messenger
 from hai_scheduler.ports.snapshots import Snapshots
@@ -64,6 +65,8 @@ class World:
     haienvs: Haienvs | None = None
     #: The snapshots of code; None: this platform stores none.
     snapshots: Snapshots | None = None
+    #: Who the processes of a user are; None: all are the platform's own account.
+    identities: Identities | None = None
     #: A text by which a client on this machine knows that tasks see its files; None: ranks are elsewhere.
     machine: str | None = None
     #: The registries that tell digests of images; None: none is asked.

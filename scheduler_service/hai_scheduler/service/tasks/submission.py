@@ -129,6 +129,7 @@ def spec_of(
     pin: Pin | None = None,
     snapshot: CodeSnapshot | None = None,
     image: str | None = None,
+    uid: int | None = None,
 ) -> TaskSpec:
     """The specification of the task.
 
@@ -138,6 +139,7 @@ def spec_of(
         pin: The generation of an environment of haienv that it runs with; None: none.
         snapshot: The snapshot of its code; None: none.
         image: The image of `environment` with its digest; None: its tag counts at each start.
+        uid: The number of its user; None: the platform's one account.
     """
     same: dict[str, Any] = {name: getattr(submission, name) for name in _SAME}
     marked = {} if (mark := build_of(submission)) is None else {builds.VARIABLE: mark}
@@ -148,6 +150,7 @@ def spec_of(
         image=image,
         haienv=pin,
         snapshot=snapshot,
+        uid=uid,
     )
 
 

@@ -39,7 +39,7 @@ class SubmissionChecks(UseCase):
         _check_signal(submission, self.grace(submission))
         return gpus_to_ask_for(self.latest_plan.nodes, submission.group, submission.nodes, submission.gpus)
 
-    async def check_files(self, caller: Caller, submission: Submission, environment: Environment | None) -> None:
+    async def check_files(self, submission: Submission, environment: Environment | None) -> None:
         """Check that ranks can find the files of a submission, where that can be known. Raises Invalid."""
         if self.world.files is None:
             return
@@ -49,7 +49,6 @@ class SubmissionChecks(UseCase):
             submission.cwd,
             submission.checkpoint_dir,
             python,
-            caller.name,
             chosen(submission.env),
         )
         if fault is not None:

@@ -7,6 +7,7 @@ from hai_scheduler.service.workspace.catalogue import Catalogue
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.fabric_trials import FabricTrials
 from hai_scheduler.service.workspace.fabrics import Fabrics
+from hai_scheduler.service.workspace.identities import UserIdentities
 from hai_scheduler.service.workspace.image_environments import ImageEnvironments
 from hai_scheduler.service.workspace.image_machines import ImageMachines
 from hai_scheduler.service.workspace.image_pins import ImagePins
@@ -23,6 +24,7 @@ class WorkspaceRoom:
         self.code = CodeSnapshots(world)
         self.images = ImageEnvironments(world)
         self.catalogue = Catalogue(world, self.images)
+        self.identities = UserIdentities(world)
         self.image_pins = ImagePins(images=world.images)
         self.mount_rules = MountRules(world)
         self.fabric_trials = FabricTrials(world)
