@@ -6,6 +6,7 @@ from typing import Any
 
 from hai_scheduler.adapters.messaging.address_book import SettingsAddressBook
 from hai_scheduler.adapters.messaging.settings import MessagingSettings
+from hai_scheduler.adapters.sealing.key_ring import KeyRing
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.ports.secret import Secret
@@ -29,5 +30,6 @@ def make_world(**given: Any) -> World:
     if "bus" not in given:
         given["bus"] = MemoryBus(clock)
     address_book = SettingsAddressBook(MessagingSettings())
-    defaults = {"settings": ServiceSettings(), "locations": PLACES, "address_book": address_book}
+    vault = KeyRing([b"a key of thirty-two bytes, or so"])
+    defaults = {"vault": vault, "settings": ServiceSettings(), "locations": PLACES, "address_book": address_book}
     return World(**defaults | given)

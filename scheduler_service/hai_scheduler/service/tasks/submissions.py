@@ -32,6 +32,7 @@ from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.lookup import check_name, find
 from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.tasks.admission import Admission, Admitted, CheckedSubmission, OtherEnvironment
+from hai_scheduler.service.tasks.key_warnings import key_warnings
 from hai_scheduler.service.tasks.submission import Submission, spec_of
 from hai_scheduler.service.tasks.submission_checks import SubmissionChecks, warnings_of
 from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
@@ -134,7 +135,7 @@ class Submissions(UseCase):
             choice: What the name of its environment means.
         """
         python = await warnings_of(self.workspace.runtime_envs, self.world.files, caller, submission, choice.pin)
-        return [*choice.warnings, *python, *device_warnings(submission.env)]
+        return [*choice.warnings, *python, *device_warnings(submission.env), *key_warnings(submission.env)]
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id and is not stored."""

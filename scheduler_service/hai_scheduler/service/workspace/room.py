@@ -12,6 +12,7 @@ from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.pin_references import PinReferences
 from hai_scheduler.service.workspace.pinning import Pinning
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
+from hai_scheduler.service.workspace.secrets import Secrets
 
 
 class WorkspaceRoom:
@@ -23,6 +24,7 @@ class WorkspaceRoom:
         self.catalogue = Catalogue(world, self.images)
         self.image_pins = ImagePins(images=world.images)
         self.mount_rules = MountRules(world)
+        self.secrets = Secrets(world)
         self.references = PinReferences(world)
         machines = ImageMachines(world, self.image_pins)
         pinning = Pinning(haienvs=world.haienvs, builder=world.settings.builder, machines=machines)
