@@ -65,6 +65,8 @@ HIDDEN_PATTERN = r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u20
 MAX_RETRIES = 100
 #: How often a command may run on each node at most.
 MAX_RANKS_PER_NODE = 1024
+#: The name of a secret, as a regular expression.
+NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
 #: The most bytes of a user's secret.
 MAX_SECRET_BYTES = 65536
 #: Bytes of the shortest secret that is looked for in logs: shorter ones would be found in words.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import field
 from datetime import datetime
-from typing import Any
 
 from hai_client.backports import dataclass
 

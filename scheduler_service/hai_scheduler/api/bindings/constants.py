@@ -22,6 +22,7 @@ from hai_scheduler.core.model.limits import (
     MAX_SECRET_BYTES,
     MAX_STEP,
     NAME_LENGTH,
+    NAME_PATTERN,
     SPOT,
     TASK_NAME_PATTERN,
 )
@@ -106,6 +107,12 @@ CONSTANTS: Final = (
     Constant(name="MAX_RETRIES", value=MAX_RETRIES, meaning="How often a task may be started again when it fails."),
     Constant(
         name="MAX_RANKS_PER_NODE", value=MAX_RANKS_PER_NODE, meaning="How often a command may run on each node at most."
+    ),
+    Constant(
+        name="NAME_PATTERN",
+        value=NAME_PATTERN,
+        meaning="The name of a secret, as a regular expression.",
+        readers=frozenset({"client"}),
     ),
     Constant(
         name="MAX_SECRET_BYTES",

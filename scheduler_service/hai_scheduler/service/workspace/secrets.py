@@ -182,7 +182,8 @@ def fault_of(refs: Sequence[SecretRef], known: dict[str, SecretFacts]) -> tuple[
     for ref in refs:
         facts = known.get(ref.name)
         if facts is None:
-            return ref, f"there is no secret {ref.name!r}: set it by `hai secret set {ref.name}`"
+            behind = "" if ref.place == ref.name else " (behind = stands the name of a secret, never its value)"
+            return ref, f"there is no secret {ref.name!r}: set it by `hai secret set {ref.name}`{behind}"
         if ref.variable is not None and not facts.text:
             return ref, f"the secret {ref.name!r} is no text, as a variable must be: use it as a file, PATH={ref.name}"
         size += facts.size
