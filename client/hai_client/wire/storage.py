@@ -197,7 +197,7 @@ class Secret:
 
     name: str
     version: int  #: How often it was set.
-    text: bool  #: Whether it can be a variable: its value is UTF-8 without NUL. Any other one can be a file.
+    text: bool  #: Whether it can be a variable, as its value is UTF-8 without NUL; else it can be a file.
     redacted: bool  #: Whether it is looked for in logs: it has 8 bytes or more.
     set_at: datetime
     used_at: datetime | None = None  #: When a run has got it last, and the task of that run; None: none has.

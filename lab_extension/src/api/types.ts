@@ -1489,7 +1489,7 @@ export interface ISecret {
   name: string;
   /** How often it was set. */
   version: number;
-  /** Whether it can be a variable: its value is UTF-8 without NUL. Any other one can be a file. */
+  /** Whether it can be a variable, as its value is UTF-8 without NUL; else it can be a file. */
   text: boolean;
   /** Whether it is looked for in logs: it has 8 bytes or more. */
   redacted: boolean;

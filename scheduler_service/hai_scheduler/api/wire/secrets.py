@@ -13,7 +13,7 @@ class SecretOut(Output):
     name: str
     #: How often it was set.
     version: int
-    #: Whether it can be a variable: its value is UTF-8 without NUL. Any other one can be a file.
+    #: Whether it can be a variable, as its value is UTF-8 without NUL; else it can be a file.
     text: bool
     #: Whether it is looked for in logs: it has 8 bytes or more.
     redacted: bool
