@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import stat
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hai_client.linux import identity
 from hai_client.rank.starting import secrets
 from hai_client.rank.starting.command import CannotStart
 from hai_client.rank.starting.secrets import FILE, RankSecrets, folder_of, remove_folder
@@ -190,3 +193,36 @@ def test_a_rank_without_secrets_needs_no_file(tmp_path: Path) -> None:
     one.end(None)
     assert env == {"A": "1"}
     assert one.values == {}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another account needs root")
+def test_another_account_owns_its_files_and_no_link_of_it_leads_the_platform_astray() -> None:
+    nobody = identity.account_named("nobody")
+    assert nobody is not None
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as place:
+        top = Path(place)
+        top.chmod(0o711)
+        home, rank, victim = top / "home", top / "rank", top / "victim"
+        for folder in (home, rank, victim):
+            folder.mkdir(mode=0o700)
+        (victim / "file").touch()
+        os.chown(home, nobody.uid, nobody.gid)
+        # A folder that the account has prepared: only in a place where all may write could it do so.
+        memory = top / "hai-secrets-x"
+        memory.mkdir()
+        os.chown(memory, nobody.uid, nobody.gid)
+        one = file_with(rank, item("netrc", b"the value", path="~/.netrc"))
+        one.begin({"HOME": str(home)}, str(memory), nobody)
+        (kept,) = memory.iterdir()
+        assert (kept.stat().st_uid, stat.S_IMODE(kept.stat().st_mode)) == (nobody.uid, 0o400)
+        assert (home / ".netrc").lstat().st_uid == nobody.uid
+        one.end(nobody)
+        assert not (home / ".netrc").is_symlink()
+        # What is the platform's own is not taken for the account's.
+        other = top / "hai-secrets-y"
+        other.mkdir(mode=0o755)
+        with pytest.raises(CannotStart, match="it belongs to another account"):
+            file_with(rank, item("netrc", b"the value", path="~/.netrc")).begin({"HOME": str(home)}, str(other), nobody)
+        # A path to which the account has no right.
+        with pytest.raises(CannotStart, match=r"cannot be made:.*Permission denied; correct its path"):
+            file_with(rank, item("n", b"the value", path=f"{victim}/x")).begin({}, str(top / "hai-secrets-z"), nobody)
