@@ -26,7 +26,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --for
 RUNTIME_EXTRAS := cluster env examples hub kubernetes kubespawner notebook notify postgres redis scheduler sim stacks
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes test-upgrade e2e chaos bench docs pictures reference monitoring helm images number release lock lock-frameworks frameworks-table mutants proportion clean
+.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes test-upgrade gpu e2e chaos bench docs pictures reference monitoring helm images number release lock lock-frameworks frameworks-table mutants proportion clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
@@ -96,6 +96,9 @@ test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: th
 	@$(PYTEST) -n $(or $(AT_ONCE),3) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m "not alone" tests/kubernetes $(ARGS); beside=$$?; \
 	$(PYTEST) $(SLOWEST) -m alone tests/kubernetes $(ARGS); alone=$$?; \
 	case $$beside/$$alone in 0/0) ;; 0/5 | 5/0) echo "5 says that ARGS has chosen none of them" ;; *) exit 1 ;; esac
+
+gpu:  ## what only a machine with an NVIDIA GPU can show, in eight minutes at most (docs/gpus.md); installs nothing; ARGS="--python PATH" has PyTorch
+	@PYTHONPATH="$(CURDIR)/tests:$(CURDIR)/client$${PYTHONPATH:+:$$PYTHONPATH}" $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m gpu $(ARGS)
 
 test-upgrade: $(VENV)/.up $(VENV)/.dev  ## from the last release to this tree with tasks that go on, and back; it is installed from its own locks
 	$(PYTEST) -n $(or $(AT_ONCE),2) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m upgrade tests/upgrade

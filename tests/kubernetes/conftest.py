@@ -45,7 +45,14 @@ ABSENT = "no Kubernetes: name a cluster by KUBECONFIG to run these tests on it"
 
 #: Modules that are one group, and what they would take from each other. Any other module is one by itself.
 SHARING = {
-    "cpus": ("test_chart", "test_chart_replicas", "test_environments", "test_spawner", "test_words"),
+    "cpus": (
+        "test_chart",
+        "test_chart_replicas",
+        "test_chart_upgrade",
+        "test_environments",
+        "test_spawner",
+        "test_words",
+    ),
     "gpus": ("test_nodes", "test_replicas"),
 }
 GROUPS = {module: group for group, modules in SHARING.items() for module in modules}

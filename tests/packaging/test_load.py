@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
+import re
 import shutil
 import subprocess
+import sys
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -153,6 +156,27 @@ def test_what_was_signed_arrives_and_the_values_name_it(
             data = manifest(registry, f"first/hai/{table['name']}", reference)
             assert f"sha256:{hashlib.sha256(data).hexdigest()}" == made.digests[image]
     assert said.err.endswith("Next: hai cluster up -f values.yaml -f images.yaml\n")
+
+
+def test_the_chart_takes_each_image_from_there_by_the_digest_that_was_signed(
+    made: Made, registry: str, tmp_path: Path
+) -> None:
+    helm = shutil.which("helm", path=os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)]))
+    if helm is None:
+        pytest.skip("no helm: `make helm` installs it")
+    file = tmp_path / "images.yaml"
+    assert made.load(f"{registry}/chart/hai", "--out", str(file)) == 0
+    words = [helm, "template", "hai", str(Chart.find(None).folder), "--values", str(file)]
+    # Without a cluster to ask, and without images of others.
+    words += ["--set", "apiServer.cidrs={192.0.2.10/32},haienv.enabled=true,workloads.namespace=default"]
+    words += ["--set", "hub.db.type=sqlite-pvc,scheduler.db.type=sqlite,scheduler.redis.type=none"]
+    text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    named = set(re.findall(rf"{re.escape(registry)}/chart/hai/[^\s\",]+", text))
+    assert named == {f"{registry}/chart/hai/hai-{image}@{digest}" for image, digest in made.digests.items()}
+    for pod in re.findall(r"^ +image: (\S+)", text, re.MULTILINE):
+        assert pod.strip('"') in named
+    for image, digest in made.digests.items():
+        assert f"sha256:{hashlib.sha256(manifest(registry, f'chart/hai/hai-{image}', digest)).hexdigest()}" == digest
 
 
 def test_the_values_go_to_a_file_and_another_version_brings_its_own_chart(

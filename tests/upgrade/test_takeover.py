@@ -7,72 +7,15 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from e2e.conftest import BIN, Platform, processes_with
-from hai_client.errors import HaiError
 from kit.databases import empty_postgres, postgres_url
-from kit.waiting import wait_for
 from upgrade.conftest import Release
+from upgrade.counted import PROGRAM, Counting
 
 pytestmark = pytest.mark.upgrade
-
-COUNTING = Path(__file__).with_name("counting.py")
-
-
-@dataclass
-class Counting:
-    """A task of `counting.py`."""
-
-    platform: Platform
-    id: int
-    folder: Path
-    nodes: int
-
-    @property
-    def state(self) -> str:
-        try:
-            return str(self.platform.client().task(self.id).state)
-        except HaiError:
-            return "unknown"
-
-    def runs(self) -> list[Any]:
-        shown: list[Any] = self.platform.json("status", str(self.id))["runs"]
-        return shown
-
-    def end(self) -> None:
-        (self.folder / "end").touch()
-
-    def printed(self, rank: int = 0) -> int:
-        """How many numbers the rank has printed."""
-        file = self.folder / f"printed-{rank}"
-        return file.read_text().count("\n") if file.exists() else 0
-
-    def wait(self, state: str) -> None:
-        wait_for(f"task {self.id} to be {state}", lambda: self.state, met=lambda found: found == state)
-
-    def counts_on(self) -> None:
-        """Wait until each rank has printed more, and the log shows it."""
-        for rank in range(self.nodes):
-            to = self.printed(rank) + 3
-            wait_for("the log to go on", lambda: len(self.log(rank)) >= to)  # noqa: B023
-
-    def log(self, rank: int = 0) -> list[str]:
-        shown = self.platform.hai("logs", str(self.id), "-r", str(rank)).stdout
-        return [line for line in shown.split("\n") if line.startswith("number ")]
-
-    def assert_log_is_whole(self) -> None:
-        for rank in range(self.nodes):
-            printed = self.printed(rank)
-            assert printed, f"rank {rank} of task {self.id} has printed nothing"
-            assert self.log(rank)[:printed] == [f"number {number}" for number in range(printed)]
-
-    def processes(self) -> tuple[int, ...]:
-        """The keepers and supervisors of its ranks, and what its ranks have started."""
-        found = {*processes_with(f"{self.platform.state}/runs/{self.id}/"), *processes_with(str(self.folder))}
-        return tuple(sorted(found))
 
 
 @dataclass
@@ -86,8 +29,13 @@ class Story:
         folder = self.folder / name
         folder.mkdir()
         words = ["submit", "--nodes", str(nodes), "--priority", priority, "--name", name]
-        made = self.platform.json(*words, "--", "python3", str(COUNTING), str(folder))
-        return Counting(self.platform, int(made["id"]), folder, nodes)
+        made = self.platform.json(*words, "--", "python3", str(PROGRAM), str(folder))
+        return Counting(self.platform.client, int(made["id"]), folder, nodes)
+
+    def processes(self, task: Counting) -> tuple[int, ...]:
+        """The keepers and supervisors of a task's ranks, and what its ranks have started."""
+        found = {*processes_with(f"{self.platform.state}/runs/{task.id}/"), *processes_with(str(task.folder))}
+        return tuple(sorted(found))
 
     def go_on_with(self, programs: Path) -> None:
         """Kill the platform, and start that of another version: it takes over what runs."""
@@ -146,26 +94,27 @@ def test_nothing_is_lost_when_versions_hand_over(story: Story, last: Release) ->
     # The new version says what it would change, beside the platform that runs.
     words = ["upgrade", "--plan", "--json", "--state-dir", str(story.platform.state)]
     told = subprocess.run([BIN / "hai", *words], env=story.platform.env, capture_output=True, text=True, check=False)
+    assert told.stdout, told.stderr
     plan = json.loads(told.stdout)
     assert (plan["runs"], plan["live_runs"], plan["database"]["problem"]) == (True, 2, None), plan
     assert told.returncode == int(plan["must"] is True)
 
     # To the new version: what runs does not notice.
-    before = [(task.state, task.processes(), task.runs()) for task in tasks]
+    before = [(task.state, story.processes(task), task.runs()) for task in tasks]
     story.go_on_with(BIN)
-    assert [(task.state, task.processes(), task.runs()) for task in tasks] == before
+    assert [(task.state, story.processes(task), task.runs()) for task in tasks] == before
     for task in (steady, urgent):
         task.counts_on()
     urgent.end()
     resumed.wait("running")
     resumed.counts_on()
-    assert [run["number"] for run in resumed.runs()] == [1, 2]
+    assert [run[0] for run in resumed.runs()] == [1, 2]
     tasks.append(story.submit("submitted-to-the-new", 1, "LOW"))
 
     # Back to the old one, which takes over runs that the new one has started.
-    before = [(task.state, task.processes(), task.runs()) for task in tasks]
+    before = [(task.state, story.processes(task), task.runs()) for task in tasks]
     story.go_on_with(last.bin)
-    assert [(task.state, task.processes(), task.runs()) for task in tasks] == before
+    assert [(task.state, story.processes(task), task.runs()) for task in tasks] == before
     for task in (steady, resumed):
         task.counts_on()
     resumed.end()
@@ -176,12 +125,10 @@ def test_nothing_is_lost_when_versions_hand_over(story: Story, last: Release) ->
     story.stop_and_go_on_with(BIN)
     for task in (steady, waiting):
         task.counts_on()
-        assert [run["number"] for run in task.runs()] == [1, 2]
+        assert [run[0] for run in task.runs()] == [1, 2]
     for task in tasks:
         task.end()
     for task in tasks:
-        task.wait("succeeded")
-        if task.printed():
-            task.assert_log_is_whole()
+        task.assert_ended_once()
     ids = [task.id for task in tasks]
     assert ids == sorted(set(ids))

@@ -14,8 +14,8 @@ from changelog import asked, fragments
 ROOT = Path(__file__).parents[2]
 FOLDER, TEXT = ROOT / "changelog.d", ROOT / "CHANGELOG.md"
 LAST = ROOT / "tests" / "upgrade" / "last_release.toml"
-#: The first release is written by hand: before it, nobody has anything that could change.
-UNRELEASED = "(unreleased)"
+#: A folder for each release; what it consists of stands there once it is cut.
+RELEASES = ROOT / "releases"
 
 
 def check() -> str:
@@ -25,11 +25,10 @@ def check() -> str:
     except fragments.BadFragment as error:
         return str(error)
     newest = TEXT.read_text(encoding="utf-8").partition("\n## ")[2].partition("\n")[0]
-    last = tomllib.loads(LAST.read_text(encoding="utf-8"))
     # Between the commit of a release and the one that names it, all fragments have just been taken.
-    if newest.endswith(UNRELEASED) or newest.partition(" ")[0] != last["version"]:
+    if not (RELEASES / newest.partition(" ")[0] / "digests.json").is_file():
         return ""
-    since = asked.base(ROOT, last["commit"])
+    since = asked.base(ROOT, tomllib.loads(LAST.read_text(encoding="utf-8"))["commit"])
     if not since:
         print("changelog: this clone has neither origin/main nor the last release: fragments were not asked for")
         return ""

@@ -27,3 +27,7 @@ def _runs(*words: str) -> bool:
     except OSError:
         return False
     return done.returncode == 0
+
+
+if __name__ == "__main__":
+    print(COMMIT if is_here() else "")

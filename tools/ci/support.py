@@ -95,7 +95,11 @@ def rows() -> list[Row]:
             ", ".join(sorted(SCHEMAS_OF_PODS + SCHEMAS_OF_CHART)),
             "manifests of tasks and of the chart",
         ),
-        Row("Helm", IN_CI["Helm"], "the chart is rendered, installed and upgraded"),
+        Row(
+            "Helm",
+            IN_CI["Helm"],
+            "the chart is rendered and installed; upgraded from the last release, and rolled back",
+        ),
         Row("Browser", "Chromium of Debian 12", "panel and Studio; no other browser is tried"),
         Row("Operating system", "Debian 12, x86-64", "all tests"),
     ]

@@ -58,6 +58,14 @@ def table(settings: Path, frameworks: Path) -> tuple[Part, ...]:
         Part("compile", ("bash", "-c", COMPILE), installed, beside=True, nice=10),
         # An idle cluster takes a sixteenth of a core: it goes down with its tests.
         Part("kubernetes", (*kubernetes, "test", file), ("images",), beside=True, needs=("kubernetes",)),
+        Part(
+            "images-twice",
+            (".ci/images", "--twice"),
+            ("kubernetes",),
+            beside=True,
+            needs=("cluster", "root", "debian", "clone"),
+            nice=15,
+        ),
         # Everything is killed at random for a minute: it fails on what was lost, doubled or done again, never on time.
         Part("chaos", ("make", "chaos", "ARGS=--minutes 1 --seed 42"), ("kubernetes",), beside=True, nice=10),
         Part("check", ("make", "check"), installed),

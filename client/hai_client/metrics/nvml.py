@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int, c_uint, c_ulonglong, c_void_p
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int, c_uint, c_ulonglong, c_void_p, sizeof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +32,16 @@ class _Utilization(Structure):
 
 class _Memory(Structure):
     _fields_ = [("total", c_ulonglong), ("free", c_ulonglong), ("used", c_ulonglong)]
+
+
+class _Memory2(Structure):
+    _fields_ = [
+        ("version", c_uint),
+        ("total", c_ulonglong),
+        ("reserved", c_ulonglong),
+        ("free", c_ulonglong),
+        ("used", c_ulonglong),
+    ]
 
 
 class _GpmSupport(Structure):
@@ -83,10 +93,10 @@ class NvidiaGpu:
             `processes`, how many compute on it; `power_limit` in watts; `energy` in joules since the driver was loaded.
         """
         found: dict[str, float] = {}
-        use, memory = _Utilization(), _Memory()
+        use, memory = _Utilization(), self._memory()
         if self._ask("nvmlDeviceGetUtilizationRates", byref(use)):
             found["use"] = use.gpu
-        if self._ask("nvmlDeviceGetMemoryInfo", byref(memory)):
+        if memory is not None:
             found["memory"] = memory.used
         self._add(found, "power", self._uint("nvmlDeviceGetPowerUsage"), 1e-3)
         self._add(found, "power_limit", self._power_limit)
@@ -102,8 +112,12 @@ class NvidiaGpu:
 
     def memory_bytes(self) -> int | None:
         """Return how much memory the GPU has, bytes; None if it does not say."""
-        memory = _Memory()
-        return int(memory.total) if self._ask("nvmlDeviceGetMemoryInfo", byref(memory)) else None
+        memory = self._memory()
+        return None if memory is None else int(memory.total)
+
+    def index(self) -> int | None:
+        """Return the driver's number of the GPU; None if it does not say."""
+        return self._uint("nvmlDeviceGetIndex")
 
     def power_limit_w(self) -> float | None:
         """Return the power that the GPU may take, watts; None if it does not say."""
@@ -118,6 +132,13 @@ class NvidiaGpu:
     def _ask(self, name: str, *words: Any) -> bool:
         call = getattr(self._library, name, None)
         return call is not None and call(self._handle, *words) == _OK
+
+    def _memory(self) -> _Memory | _Memory2 | None:
+        # Before 510 drivers count as used what they keep for themselves, some hundred MiB.
+        new, old = _Memory2(version=sizeof(_Memory2) | 2 << 24), _Memory()
+        if self._ask("nvmlDeviceGetMemoryInfo_v2", byref(new)):
+            return new
+        return old if self._ask("nvmlDeviceGetMemoryInfo", byref(old)) else None
 
     def _uint(self, name: str, *words: Any) -> int | None:
         value = c_uint()
@@ -190,21 +211,21 @@ def open_gpus(visible: str | None, library: str = LIBRARY) -> list[NvidiaGpu]:
     return [NvidiaGpu(nvml, handle) for handle in handles if handle is not None]
 
 
-def count() -> int:
-    """Return how many GPUs the driver shows. It may hang: call this in a process that can be left alone.
+def indices() -> list[int]:
+    """Return the driver's numbers of the GPUs that a command would see with this process's CUDA_VISIBLE_DEVICES.
+
+    Instances of MIG are no GPUs. The driver may hang: call this in a process that can be left alone.
 
     Raises:
         NoLibrary: There is no driver, or it does not begin.
     """
-    found = c_uint()
-    try:
-        nvml = ctypes.CDLL(LIBRARY)
-        result = nvml.nvmlInit_v2() or nvml.nvmlDeviceGetCount_v2(byref(found))
-    except (OSError, AttributeError) as error:
-        raise NoLibrary(str(error)) from None
-    if result != _OK:
-        raise NoLibrary(f"the driver says {result}")
-    return found.value
+    import os
+
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        visible = ",".join(word for word in visible.split(",") if not word.strip().startswith("MIG-"))
+    found = (gpu.index() for gpu in open_gpus(visible))
+    return [index for index in found if index is not None]
 
 
 def _handle(library: ctypes.CDLL, word: str) -> c_void_p | None:

@@ -72,6 +72,7 @@ def _declare_config(parser: argparse.ArgumentParser) -> None:
 def _declare_values(parser: argparse.ArgumentParser) -> None:
     _declare_release(parser)
     option(parser, "--values, -f FILE ...", "values file; the last one wins")
+    option(parser, "--reset-values", "values that were chosen before do not hold, only those of the files")
 
 
 def _declare_up(parser: argparse.ArgumentParser) -> None:
@@ -125,9 +126,24 @@ def _checked(args: argparse.Namespace) -> Chart:
     """Return the chart after a check of the values files. Raises Invalid with the first problem."""
     chart = Chart.find(args.chart)
     if found := _problems(chart, args.values):
-        more = f" (and {plural(len(found) - 1, 'more problem')})" if len(found) > 1 else ""
-        raise Invalid(f"{found[0]}{more}; `hai cluster config {args.values[0]}` shows all")
+        raise Invalid(f"{_first(found)}; `hai cluster config {args.values[0]}` shows all")
     return chart
+
+
+def _check_kept(release: Release, chart: Chart, args: argparse.Namespace) -> None:
+    """Look at the values that were chosen before, if they are to hold. Raises Invalid with the first problem."""
+    from hai_hub.cluster.chart_values import problems
+
+    if args.reset_values or not (found := problems(release.kept(), chart.schema, file="values chosen before")):
+        return
+    raise Invalid(
+        f"{_first(found)}; `{release.typed('get', 'values', release.name)} > values.yaml` writes them to a file: "
+        "correct it there, then say --reset-values -f values.yaml"
+    )
+
+
+def _first(found: Sequence[str]) -> str:
+    return found[0] + (f" (and {plural(len(found) - 1, 'more problem')})" if len(found) > 1 else "")
 
 
 def _dry_run(args: argparse.Namespace, context: Context) -> int:
@@ -135,7 +151,11 @@ def _dry_run(args: argparse.Namespace, context: Context) -> int:
     from hai_hub.cluster.manifests import differences
 
     chart, release = _checked(args), _release(args)
-    found = differences(release.manifest(), release.rendered(chart, args.values), namespace=release.namespace)
+    before = release.manifest()
+    if before is not None:
+        _check_kept(release, chart, args)
+    after = release.rendered(chart, args.values, reset=args.reset_values)
+    found = differences(before, after, namespace=release.namespace)
     if context.json:
         context.out.json(found)
         return 0
@@ -156,12 +176,20 @@ def _up(args: argparse.Namespace, context: Context) -> int:
 
 
 def _upgrade(args: argparse.Namespace, context: Context) -> int:
-    """Upgrade an installation."""
+    """Upgrade an installation, and say how to go back, also where it fails."""
     chart, release = _checked(args), _release(args)
     if release.manifest() is None:
         raise Invalid(f"there is no release {release.name} in {release.namespace}; `hai cluster up` installs it")
-    _install(release, chart, args, context)
+    _check_kept(release, chart, args)
+    back = release.way_back(wait=args.wait)
+    try:
+        _install(release, chart, args, context)
+    except Invalid:
+        raise
+    except HaiError as error:
+        raise HaiError(f"{error.message}; to go back: {back}") from error
     context.out.line(f"{release.name} is up to date; running tasks and servers went on meanwhile")
+    context.out.line(f"to go back: {back}")
     return 0
 
 
@@ -169,7 +197,7 @@ def _install(release: Release, chart: Chart, args: argparse.Namespace, context: 
     end = time.monotonic() + parse_duration(args.wait, field="--wait")
     context.out.note(f"Installing {release.name} in {release.namespace}, and waiting until it is ready")
     try:
-        release.install(chart, args.values, wait=args.wait)
+        release.install(chart, args.values, wait=args.wait, reset=args.reset_values)
         # Helm waits for the Hub. A scheduler in the Hub's pod is started by the Hub, so it is ready later.
         release.until_scheduler_answers(within=max(0.0, end - time.monotonic()))
     except Invalid:

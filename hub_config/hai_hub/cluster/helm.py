@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,8 @@ except OSError as error:
 _PAUSE_S = 1.0
 #: What Helm says of an object that was not made by the release.
 NOT_OURS = re.compile(r'(\w+) "([^"]+)" in namespace "[^"]*" exists and cannot be imported into the current release')
+#: What Helm says while another one works on the release, or when one was interrupted there.
+_LOCKED = re.compile(r"another operation .*is in progress")
 _NO_RELEASE = re.compile(r"release: not found|has no deployed releases")
 
 
@@ -47,19 +50,43 @@ class Release:
         """Run helm on this release's cluster and namespace; returns its output.
 
         Raises:
-            Invalid: helm is not installed, or an object of the chart is there already and is not the release's.
+            Invalid: helm is not installed, an object of the chart is there already and is not the release's, or another
+                helm works on the release, or was interrupted.
             HaiError: helm failed; the message has its error.
         """
-        where = ["--namespace", self.namespace]
-        where += ["--kube-context", self.context] if self.context else []
         try:
             return run_program(
-                "helm", "install Helm 3.14 or newer (https://helm.sh), or run `make helm`", [*words, *where]
+                "helm", "install Helm 3.14 or newer (https://helm.sh), or run `make helm`", [*words, *self._where]
             )
         except HaiError as error:
             if (found := NOT_OURS.search(error.message)) is not None:
                 raise Invalid(_there(*found.groups())) from None
+            if _LOCKED.search(error.message):
+                raise Invalid(
+                    f"another helm works on {self.name}, or was interrupted: wait for it; if there is none, "
+                    f"`{self.way_back()}`, then try again"
+                ) from None
             raise
+
+    @property
+    def _where(self) -> list[str]:
+        return ["--namespace", self.namespace, *(["--kube-context", self.context] if self.context else [])]
+
+    def way_back(self, *, wait: str = "10m") -> str:
+        """Return the command that leads back to the revision that is installed now, or removes one that never was.
+
+        Raises:
+            HaiError: The cluster does not answer, or there is no release.
+        """
+        history = json.loads(self.helm("history", self.name, "--output", "json"))
+        for status in ("deployed", "superseded"):
+            if found := [int(one["revision"]) for one in history if one["status"] == status]:
+                return self.typed("rollback", self.name, str(max(found)), "--wait", "--timeout", wait)
+        return self.typed("uninstall", self.name)
+
+    def typed(self, *words: str) -> str:
+        """Return what a person types to run helm on this release's cluster and namespace."""
+        return shlex.join(["helm", *words, *self._where])
 
     def kubectl(self, *words: str, namespace: str | None = None) -> str:
         """Run kubectl, in the release's namespace or another; returns its output. Raises as `helm` does."""
@@ -81,17 +108,26 @@ class Release:
                 return None
             raise
 
-    def rendered(self, chart: Chart, files: Sequence[str]) -> str:
-        """Return the manifest that an upgrade would install, with kept secrets from the cluster. Raises HaiError."""
+    def rendered(self, chart: Chart, files: Sequence[str], *, reset: bool = False) -> str:
+        """Return the manifest that `install` would install, with kept secrets from the cluster. Raises HaiError."""
         words = ["upgrade", self.name, str(chart.folder), "--install", "--dry-run=server", "--output", "json"]
-        words += ["--reset-then-reuse-values", *_files(files)]
-        return str(json.loads(self.helm(*words))["manifest"])
+        return str(json.loads(self.helm(*words, *_values(files, reset)))["manifest"])
 
-    def install(self, chart: Chart, files: Sequence[str], *, wait: str) -> None:
-        """Install or upgrade; values of the last installation hold unless the files change them. Raises HaiError."""
+    def install(self, chart: Chart, files: Sequence[str], *, wait: str, reset: bool = False) -> None:
+        """Install or upgrade. Raises HaiError.
+
+        Args:
+            chart: The chart.
+            files: Files of values.
+            wait: How long to wait until all is ready, as Helm reads it.
+            reset: Whether the values of the last installation do not hold where the files do not change them.
+        """
         words = ["upgrade", self.name, str(chart.folder), "--install", "--create-namespace", "--history-max", "10"]
-        words += ["--reset-then-reuse-values", "--wait", "--timeout", wait, "--output", "json", *_files(files)]
-        self.helm(*words)
+        self.helm(*words, "--wait", "--timeout", wait, "--output", "json", *_values(files, reset))
+
+    def kept(self) -> str:
+        """Return the values that were chosen at the last installation, as YAML. Raises HaiError."""
+        return self.helm("get", "values", self.name, "--output", "yaml")
 
     def notes(self) -> str:
         """Return the chart's notes: what to do next."""
@@ -145,8 +181,9 @@ def _there(kind: str, name: str) -> str:
     )
 
 
-def _files(files: Sequence[str]) -> list[str]:
-    return [word for file in files for word in ("--values", file)]
+def _values(files: Sequence[str], reset: bool) -> list[str]:
+    before = "--reset-values" if reset else "--reset-then-reuse-values"
+    return [before, *(word for file in files for word in ("--values", file))]
 
 
 def run_program(program: str, remedy: str, words: Sequence[str]) -> str:

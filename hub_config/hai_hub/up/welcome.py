@@ -20,7 +20,7 @@ from hai_hub.up.certificate import Certificate
 #: The training to try first: one of the examples.
 TRAINING: Final = "train_digits.py"
 _HTTPS: Final = 443
-_COUNT: Final = "from hai_client.metrics import nvml; print(nvml.count())"
+_COUNT: Final = "from hai_client.metrics import nvml; print(len(nvml.indices()))"
 
 
 def nodes_of(gpus: Sequence[int], real: int) -> str:
@@ -40,7 +40,7 @@ def nodes_of(gpus: Sequence[int], real: int) -> str:
 
 
 def real_gpus(patience_s: float = 10.0) -> int:
-    """Return how many GPUs of NVIDIA this machine has; 0 if their driver does not answer in that time."""
+    """Return how many GPUs of NVIDIA HAI may use here; 0 if their driver does not answer in that time."""
     # In a process of its own: a driver that hangs must not keep `hai up` from being ready.
     words = [sys.executable, "-P", "-c", _COUNT]
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hai_client.snapshots.machine import machine_id
@@ -74,7 +74,7 @@ async def open_world(settings: Settings, accounts: Accounts | None) -> World:
             files, accounts = PodFiles(), None
         else:
             # The driver is asked where its answer counts.
-            real = 0 if settings.nodes_file is not None or settings.gpus_per_node == 0 else await real_gpus()
+            real = () if settings.nodes_file is not None or settings.gpus_per_node == 0 else await real_gpus()
             cluster = _local_cluster(settings, locations.api_url, accounts, timings, real)
             opened.push_async_callback(cluster.close)
             store = await _open_store(settings, timings)
@@ -137,7 +137,7 @@ def platform_image_of(settings: ClusterSettings) -> PlatformImage:
 
 
 def _local_cluster(
-    settings: Settings, api_url: str, accounts: Accounts | None, timings: Timings, real: int
+    settings: Settings, api_url: str, accounts: Accounts | None, timings: Timings, real: Sequence[int]
 ) -> LocalCluster:
     nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file, real=real)
     return LocalCluster(

@@ -86,6 +86,8 @@ class HaiLocalSpawner(HaiSpawnerMixin, LocalSpawnerSettings):
         if self._size is not None:
             grant = self.allocations.get(self.user.name, self.name)
             env.setdefault("CUDA_VISIBLE_DEVICES", ",".join(map(str, grant.devices if grant else ())))
+            # Else CUDA counts the fastest GPUs first, and tasks count them by their place.
+            env.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
         return env
 
     def user_env(self, env: dict[str, str]) -> dict[str, str]:

@@ -86,6 +86,7 @@ async def test_a_keeper_is_forked_and_looks_as_one_that_a_python_was_started_for
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "a secret of the service")
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/driver/lib64")
     cluster = world.open()
     keeper, supervisor, _ = await running(world, cluster)
     server = fork_server(cluster)
@@ -98,6 +99,7 @@ async def test_a_keeper_is_forked_and_looks_as_one_that_a_python_was_started_for
         assert working_folder(pid) == folder
         assert os.getsid(pid) == keeper
         assert b"JUPYTERHUB_API_TOKEN" not in read_environment(pid)
+        assert read_environment(pid)[b"LD_LIBRARY_PATH"] == b"/opt/driver/lib64", "the GPUs' driver may be there"
     assert read_environment(keeper) == read_environment(server)
 
 

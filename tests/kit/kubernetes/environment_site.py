@@ -17,7 +17,7 @@ from typing import Any
 
 from hai_client.api import Client
 from hai_client.wire.schema import Task, TaskRequest
-from kit.kubernetes.platform import SHARED
+from kit.kubernetes.platform import SHARED, for_all
 from kit.kubernetes.release import OURS, PASSWORD, ROOT, Platform, chart_wait_for, installed, log_in, state_of, tool
 
 ENVS = "/haienv"
@@ -134,13 +134,14 @@ def environment_site(chart: Path) -> Iterator[Site]:
     folder = Path(tempfile.mkdtemp(prefix="hai-test-envs-", dir=SHARED))
     for name in ("envs", "disk", "shared", "shared/gates", "shared/checkpoints"):
         (folder / name).mkdir()
+        for_all(folder / name)
     # Both nodes are on one machine here, and have one disk.
     os.chown(folder / "disk", 1000, 100)
-    folder.chmod(0o755)
+    for_all(folder)
     for name in ("gates", "checkpoints"):
         (folder / "shared" / name).chmod(0o777)
     (folder / "shared/gates/open").touch()
-    shutil.copy(ROOT / "tests/e2e/counting.py", folder / "shared")
+    for_all(shutil.copy(ROOT / "tests/e2e/counting.py", folder / "shared"))
     namespace = ""
     try:
         with installed(chart, _values(folder)) as platform:

@@ -125,6 +125,11 @@ class World:
         return [(line[1], line[2]) for line in self.lines(name) if line[0] == "told"]
 
 
+def for_all(path: str | Path) -> None:
+    """Let everybody read a file or folder: pods run with other user ids, whatever the umask here is."""
+    Path(path).chmod(0o755 if Path(path).is_dir() else 0o644)
+
+
 @contextmanager
 def make_world(place: Place) -> Iterator[World]:
     """Find two nodes, and make the folder. Skips where the cluster is not enough."""
@@ -145,10 +150,9 @@ def make_world(place: Place) -> Iterator[World]:
             (folder / name).mkdir()
             # Ranks run with another user id, and must be able to write here.
             (folder / name).chmod(0o777)
-        folder.chmod(0o755)
-        shutil.copy(Path(__file__).with_name("worker.py"), folder)
-        for program in (HELD, ROOT / "examples" / "train_digits.py"):
-            shutil.copy(program, folder)
+        for_all(folder)
+        for program in (Path(__file__).with_name("worker.py"), HELD, ROOT / "examples" / "train_digits.py"):
+            for_all(shutil.copy(program, folder))
         yield World(place, (usable[0], usable[1]), min(devices[name] for name in usable), folder)
     finally:
         # Files that ranks have written belong to their user id: only root can remove all of them.

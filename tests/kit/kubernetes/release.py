@@ -103,6 +103,9 @@ class Platform:
 
     namespace: str
     values: tuple[Path, ...]
+    #: The chart, and the file of values with its images.
+    chart: Path = CHART
+    images: str = VALUES
     tunnel: subprocess.Popen[str] | None = None
     url: str = ""
     clients: dict[str, Client] = field(default_factory=dict)
@@ -116,10 +119,14 @@ class Platform:
         """The service account of the Hub, and of the scheduler where the scheduler runs in the Hub's pod."""
         return f"{self.namespace}:hub"
 
+    @property
+    def files(self) -> list[str]:
+        """The options that name the files of values."""
+        return [word for file in (self.images, *map(str, self.values)) for word in ("--values", file)]
+
     def helm(self, *more: str) -> None:
-        words = ["upgrade", "--install", "hai", str(CHART), "--namespace", self.namespace, "--create-namespace"]
-        for file in (VALUES, *map(str, self.values)):
-            words += ["--values", file]
+        words = ["upgrade", "--install", "hai", str(self.chart), "--namespace", self.namespace, "--create-namespace"]
+        words += self.files
         tool("helm", *words, "--wait", "--timeout", f"{PATIENCE:.0f}s", *more)
 
     def open(self) -> None:
@@ -185,13 +192,15 @@ async def log_in(url: str, user: str, password: str) -> str:
 
 
 @contextmanager
-def installed(folder: Path, more: Mapping[str, Any] | None = None) -> Iterator[Platform]:
+def installed(
+    folder: Path, more: Mapping[str, Any] | None = None, *, chart: Path = CHART, images: str = VALUES
+) -> Iterator[Platform]:
     """An installation of the chart that is removed at the end. `more` are values besides those of the tests."""
     values = folder / "values.yaml"
     values.write_text(yaml.safe_dump(OURS))
     besides = folder / "more.yaml"
     besides.write_text(yaml.safe_dump(dict(more or {})))
-    made = Platform(f"hai-test-{secrets.token_hex(3)}", (values, besides))
+    made = Platform(f"hai-test-{secrets.token_hex(3)}", (values, besides), chart, images)
     try:
         made.helm()
         made.open()

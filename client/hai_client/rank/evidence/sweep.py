@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import OrderedDict
@@ -106,7 +107,14 @@ class Sweep:
             self._learned.popitem(last=False)
 
     def came(self, path: str, at: int) -> None:
-        """Note that a file or a folder was renamed to this path: what it holds has come into place then."""
+        """Note that a file or a folder was renamed to this path: what it holds has come into place then.
+
+        `at` is when that was heard, which may be after the notice though the rename was before it. When it really was,
+        the time of the inode's last change says; a time of the content that somebody has set may be later.
+        """
+        with contextlib.suppress(OSError):
+            inode = os.lstat(path)
+            at = min(at, max(inode.st_ctime_ns, inode.st_mtime_ns))
         _remember(self._came, path, at)
         for file in [one for one in self._files.values() if is_below(one.path, (path,))]:
             # Files that were replaced are seen again at the next look.

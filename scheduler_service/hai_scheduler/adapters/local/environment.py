@@ -76,4 +76,6 @@ def rank_environment(
 def _devices(node: LocalNode, gpus: tuple[int, ...]) -> dict[str, str]:
     """Return the variables that show a rank its GPUs; simulated GPUs are no devices, so none is shown."""
     devices = ",".join(str(node.gpu_ids[gpu]) for gpu in gpus) if node.gpu_ids else ""
-    return {"CUDA_VISIBLE_DEVICES": devices, "NVIDIA_VISIBLE_DEVICES": devices or "void"}
+    shown = {"CUDA_VISIBLE_DEVICES": devices, "NVIDIA_VISIBLE_DEVICES": devices or "void"}
+    # Else CUDA counts the fastest GPUs first, and the driver, which is asked what a GPU does, by their place.
+    return shown | {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"} if devices else shown

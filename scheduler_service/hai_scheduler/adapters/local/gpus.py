@@ -1,4 +1,4 @@
-"""Counts the GPUs of this machine in a process of its own: a driver that hangs must not hold up the platform."""
+"""Finds the GPUs of this machine in a process of its own: a driver that hangs must not hold up the platform."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ log = logging.getLogger(__name__)
 
 #: Seconds that the driver may take to begin, which takes long where nothing keeps it loaded.
 PATIENCE_S: Final = 10.0
-_COUNT: Final = "from hai_client.metrics import nvml; print(nvml.count())"
+_COUNT: Final = "from hai_client.metrics import nvml; print(*nvml.indices())"
 
 
-async def real_gpus(patience_s: float = PATIENCE_S) -> int:
-    """Return how many GPUs NVIDIA's driver shows; 0 if there is none, or if it does not answer, which is logged."""
+async def real_gpus(patience_s: float = PATIENCE_S) -> tuple[int, ...]:
+    """Return the numbers of the GPUs that NVIDIA's driver shows, of which CUDA_VISIBLE_DEVICES may name some.
+
+    There are none if it does not answer, which is logged.
+    """
     try:
         ctypes.CDLL(nvml.LIBRARY)
     except OSError:
-        return 0
+        return ()
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-c", _COUNT, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -36,7 +39,7 @@ async def real_gpus(patience_s: float = PATIENCE_S) -> int:
             " `nvidia-smi` answers, start HAI again",
             patience_s,
         )
-        return 0
+        return ()
     finally:
         # A process that hangs in the kernel cannot be ended: nobody waits for it.
         if process.returncode is None:
@@ -44,6 +47,6 @@ async def real_gpus(patience_s: float = PATIENCE_S) -> int:
                 process.kill()
     if process.returncode:
         said = err.decode(errors="replace").strip().rpartition("\n")[2]
-        log.warning("the GPUs of this machine cannot be counted, so HAI starts without them: %s", said)
-        return 0
-    return int(out)
+        log.warning("the GPUs of this machine cannot be told, so HAI starts without them: %s", said)
+        return ()
+    return tuple(map(int, out.split()))

@@ -29,7 +29,7 @@ class LocalNode:
 
 
 def local_nodes(
-    *, count: int | None = None, gpus_per_node: int | None = None, file: Path | None = None, real: int = 0
+    *, count: int | None = None, gpus_per_node: int | None = None, file: Path | None = None, real: Sequence[int] = ()
 ) -> tuple[LocalNode, ...]:
     """Return the nodes of this machine.
 
@@ -40,7 +40,7 @@ def local_nodes(
         count: How many nodes; None lets the machine decide.
         gpus_per_node: How many GPUs each has; None lets the machine decide.
         file: A TOML file with one `[[node]]` table per node.
-        real: How many GPUs this machine has.
+        real: The numbers of this machine's GPUs.
 
     Raises:
         NodesError: a flag or the file is wrong.
@@ -54,16 +54,16 @@ def local_nodes(
     return _cut(real, count, gpus_per_node)
 
 
-def _cut(real: int, count: int | None, gpus: int | None) -> tuple[LocalNode, ...]:
+def _cut(real: Sequence[int], count: int | None, gpus: int | None) -> tuple[LocalNode, ...]:
     if gpus is None:
-        gpus = 1 if count is None or real < count else real // count
+        gpus = 1 if count is None or len(real) < count else len(real) // count
     if count is None:
-        count = real // gpus if gpus and real >= gpus else DEFAULT_COUNT
-    enough = count * gpus <= real
+        count = len(real) // gpus if gpus and len(real) >= gpus else DEFAULT_COUNT
+    enough = count * gpus <= len(real)
     return tuple(
         LocalNode(
             node=Node(name=f"node-{index + 1}", gpus=gpus),
-            gpu_ids=tuple(range(index * gpus, (index + 1) * gpus)) if enough else (),
+            gpu_ids=tuple(real[index * gpus : (index + 1) * gpus]) if enough else (),
         )
         for index in range(count)
     )

@@ -236,5 +236,6 @@ class Starter:
 
 def supervisor_environment() -> dict[str, str]:
     """Return the few variables that supervisors need: users who can read their environment must see no secret in it."""
-    kept = ("PATH", "LANG", "LC_ALL", "HOME", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "TMPDIR")
+    # Some containers and machines have the GPUs' driver where LD_LIBRARY_PATH alone says.
+    kept = ("PATH", "LANG", "LC_ALL", "HOME", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "TMPDIR")
     return {name: os.environ[name] for name in kept if name in os.environ}

@@ -10,7 +10,9 @@ from __future__ import annotations
 import gzip
 import html
 import re
+import site
 import sys
+import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,12 +86,18 @@ def read_page(folder: Path | None = None) -> StudioPage:
     Raises:
         OSError: A file is there and cannot be read.
     """
-    folder = folder or Path(sys.prefix) / WHERE
+    folder = folder or _installed()
     document = folder / "index.html"
     if not document.is_file():
         return StudioPage()
     files = {path.name: _file(path) for path in sorted(folder.iterdir()) if _HASHED.fullmatch(path.name)}
     return StudioPage(document.read_text(encoding="utf-8"), MappingProxyType(files))
+
+
+def _installed() -> Path:
+    """Return where pip has put the page: below the environment, Debian's /usr/local, or the home of `pip --user`."""
+    roots = (sys.prefix, sysconfig.get_path("data"), site.getuserbase())
+    return next((found for root in roots if (found := Path(root) / WHERE).is_dir()), Path(sys.prefix) / WHERE)
 
 
 def _file(path: Path) -> PageFile:

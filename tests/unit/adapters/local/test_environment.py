@@ -62,8 +62,17 @@ def test_a_rank_sees_its_own_gpus_and_no_simulated_ones(node: LocalNode, gpus, s
 
 
 def test_a_task_cannot_ask_for_the_gpus_of_others_by_a_variable() -> None:
-    made = env(gpus=((0,), (1,)), env={"CUDA_VISIBLE_DEVICES": "0,1,2,3", "NVIDIA_VISIBLE_DEVICES": "all"})
+    asked = {
+        "CUDA_VISIBLE_DEVICES": "0,1,2,3", "NVIDIA_VISIBLE_DEVICES": "all", "CUDA_DEVICE_ORDER": "FASTEST_FIRST",
+    }  # fmt: skip
+    made = env(gpus=((0,), (1,)), env=asked)
     assert (made["CUDA_VISIBLE_DEVICES"], made["NVIDIA_VISIBLE_DEVICES"]) == ("5", "5")
+    # CUDA counts as the driver does: the GPU whose use is sampled is the one on which the task computes.
+    assert made["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+
+
+def test_where_gpus_are_simulated_their_order_is_nobodys() -> None:
+    assert "CUDA_DEVICE_ORDER" not in env(node=SIMULATED)
 
 
 def test_variables_of_the_task_are_there_and_do_not_replace_the_platforms() -> None:

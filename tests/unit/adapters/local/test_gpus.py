@@ -26,23 +26,40 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatc
     return monkeypatch
 
 
-@pytest.mark.parametrize("number", [1, 8])
-async def test_the_gpus_that_the_driver_shows_are_counted(driver: pytest.MonkeyPatch, number: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "visible", "found"),
+    [
+        (1, None, (0,)),
+        (8, None, tuple(range(8))),
+        # Who starts HAI may leave some to others.
+        (8, "6,7", (6, 7)),
+        (8, "GPU-5, 2", (5, 2)),
+        (8, "", ()),
+        (2, "1,2", (1,)),
+        (8, "MIG-3,4", (4,)),
+    ],
+)
+async def test_the_gpus_that_the_driver_shows_are_counted(
+    driver: pytest.MonkeyPatch, number: int, visible: str | None, found: tuple[int, ...]
+) -> None:
     driver.setenv("FAKE_NVML_GPUS", str(number))
-    assert await real_gpus(LONG) == number
+    driver.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        driver.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert await real_gpus(LONG) == found
 
 
 async def test_without_a_driver_there_are_none_and_no_process_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LIBRARY", "libno-such-driver.so.1")
     monkeypatch.setattr(asyncio, "create_subprocess_exec", None)
-    assert await real_gpus(LONG) == 0
+    assert await real_gpus(LONG) == ()
 
 
 @pytest.mark.parametrize(
     ("variables", "patience", "says"),
     [
         ({"FAKE_NVML_HANGS_AT_ONCE": "1"}, SHORT, "has not answered within 0 s: HAI starts as if .* no GPUs"),
-        ({}, LONG, "cannot be counted, so HAI starts without them: .*the driver says 9"),
+        ({}, LONG, "cannot be told, so HAI starts without them: .*nvmlInit_v2 says 9"),
     ],
 )
 async def test_a_driver_that_hangs_or_refuses_is_named_and_leaves_no_process(
@@ -59,7 +76,7 @@ async def test_a_driver_that_hangs_or_refuses_is_named_and_leaves_no_process(
 
     driver.setattr(asyncio, "create_subprocess_exec", noting)
     with caplog.at_level(logging.WARNING):
-        assert await real_gpus(patience) == 0
+        assert await real_gpus(patience) == ()
     (record,) = caplog.records
     assert re.search(says, record.getMessage())
     assert await made[0].wait() != 0

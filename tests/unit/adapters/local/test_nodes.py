@@ -9,8 +9,9 @@ import pytest
 from hai_scheduler.adapters.local.nodes import NodesError, local_nodes
 
 
-def cut(real: int, **flags) -> list[tuple[str, int, tuple[int, ...]]]:
-    return [(local.node.name, local.node.gpus, local.gpu_ids) for local in local_nodes(real=real, **flags)]
+def cut(real: int, first: int = 0, **flags) -> list[tuple[str, int, tuple[int, ...]]]:
+    gpus = range(first, first + real)
+    return [(local.node.name, local.node.gpus, local.gpu_ids) for local in local_nodes(real=gpus, **flags)]
 
 
 def test_without_gpus_nodes_and_gpus_are_simulated() -> None:
@@ -23,6 +24,7 @@ def test_each_gpu_is_a_node_unless_the_flags_say_otherwise() -> None:
     assert cut(4, count=2) == [("node-1", 2, (0, 1)), ("node-2", 2, (2, 3))]
     assert cut(4, gpus_per_node=2) == [("node-1", 2, (0, 1)), ("node-2", 2, (2, 3))]
     assert cut(4, count=1, gpus_per_node=1) == [("node-1", 1, (0,))]
+    assert cut(2, first=6) == [("node-1", 1, (6,)), ("node-2", 1, (7,))]
 
 
 def test_more_than_the_machine_has_is_simulated() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.api.server.page import PATHS, POLICY, StudioPage, read_page
+from hai_scheduler.api.server.page import PATHS, POLICY, WHERE, StudioPage, read_page
 
 
 def test_a_folder_without_a_document_is_no_page(tmp_path: Path) -> None:
@@ -28,6 +28,16 @@ def test_files_with_a_digest_in_their_name_are_served_and_no_others(tmp_path: Pa
     }
     file = page.files["main.0123456789abcdef.js"]
     assert gzip.decompress(file.packed) == file.plain == b"main.0123456789abcdef.js"
+
+
+def test_the_page_is_found_where_pip_puts_it_for_one_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.prefix", str(tmp_path / "system"))
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path / "local"))
+    monkeypatch.setattr("site.getuserbase", lambda: str(tmp_path / "home"))
+    assert read_page() == StudioPage()
+    (tmp_path / "home" / WHERE).mkdir(parents=True)
+    (tmp_path / "home" / WHERE / "index.html").write_text("of the user")
+    assert read_page().document == "of the user"
 
 
 @pytest.mark.parametrize("path", ["", "tasks", "tasks/41", "apiary"])

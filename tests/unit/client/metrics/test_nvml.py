@@ -56,6 +56,18 @@ def test_each_sample_of_the_multiprocessors_begins_where_the_last_one_ended(two:
     assert [two[0].read().get("sm") for _ in range(4)] == [21.0] * 4
 
 
+def test_what_the_driver_keeps_for_itself_is_not_used_memory(two: list[NvidiaGpu]) -> None:
+    """As nvidia-smi counts it: an empty GPU has next to nothing in use."""
+    assert [gpu.read()["memory"] for gpu in two] == [1 << 30, 2 << 30]
+
+
+def test_an_older_driver_tells_of_both_together(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_NVML_GPUS", "1")
+    monkeypatch.setenv("FAKE_NVML_OLD", "1")
+    (gpu,) = open_gpus(None, library)
+    assert (gpu.read()["memory"], gpu.memory_bytes()) == ((1 << 30) + (512 << 20), 80 << 30)
+
+
 def test_an_older_chip_has_the_rest(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_NVML_GPUS", "1")
     monkeypatch.setenv("FAKE_NVML_OLD", "1")

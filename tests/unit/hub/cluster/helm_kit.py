@@ -16,7 +16,8 @@ esac
 case "$1 $2" in
   "get manifest") [ -e "$HAI_TEST_CALLS.installed" ] || { echo "Error: release: not found" >&2; exit 1; }
     cat "$HAI_TEST_CALLS.installed" ;;
-  "get values") echo "workloads: {namespace: work}" ;;
+  "history hai") echo '[{"revision": 2, "status": "superseded"}, {"revision": 3, "status": "deployed"}]' ;;
+  "get values") echo "workloads: {namespace: work}"; cat "$HAI_TEST_CALLS.kept" 2>/dev/null || true ;;
   "get notes") echo "NOTES:"; echo "what to do next" ;;
   "upgrade hai") case "$*" in *dry-run*) cat "$HAI_TEST_CALLS.rendered" ;; esac ;;
 esac

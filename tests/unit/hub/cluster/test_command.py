@@ -56,6 +56,47 @@ def test_upgrade_needs_an_installation(calls: Path) -> None:
         command(["upgrade"])
 
 
+@pytest.mark.parametrize("verb", ["upgrade", "dry-run"])
+def test_a_value_of_before_that_the_chart_does_not_have_is_named_before_anything_changes(
+    verb: str, calls: Path, installed: Callable[[str], None]
+) -> None:
+    installed(OLD)
+    calls.with_name("calls.rendered").write_text(json.dumps({"manifest": NEW}))
+    calls.with_name("calls.kept").write_text("scheduler:\n  replica: 3\n")
+    said = (
+        r"^values chosen before, line 3: scheduler.replica: there is no such value; did you mean replicas\?; "
+        r"`helm get values hai --namespace hai > values.yaml` .* --reset-values -f values.yaml$"
+    )
+    with pytest.raises(Invalid, match=said):
+        command([verb])
+    assert "--install" not in calls.read_text()
+    assert command([verb, "--reset-values"]) == 0
+    (install,) = [words for words in calls.read_text().splitlines() if "--install" in words]
+    assert "--reset-values" in install.split()
+    assert "--reset-then-reuse-values" not in install
+
+
+def test_an_upgrade_says_how_to_go_back(
+    calls: Path, installed: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(OLD)
+    assert command(["upgrade", "--context", "gpu", "--wait", "5m"]) == 0
+    back = "to go back: helm rollback hai 3 --wait --timeout 5m --namespace hai --kube-context gpu\n"
+    assert capsys.readouterr().out.endswith(back)
+    # What there is now is asked for before it changes.
+    (history, install) = [
+        words for words in calls.read_text().splitlines() if "history" in words or "--install" in words
+    ]
+    assert history.startswith("helm history hai ")
+    assert install.startswith("helm upgrade hai ")
+
+
+def test_an_upgrade_that_fails_says_it_too(deaf: Callable[[int], list[float]]) -> None:
+    deaf(10**6)
+    with pytest.raises(HaiError, match=r"does not answer yet: .*; to go back: helm rollback hai 3 --wait .*hai$"):
+        command(["upgrade", "--wait", "30s"])
+
+
 def test_dry_run_shows_what_would_change(
     calls: Path, installed: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:

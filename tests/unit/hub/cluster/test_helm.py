@@ -53,6 +53,27 @@ def test_what_is_there_and_not_ours_is_named_with_the_remedy(
     assert "ownership metadata" not in raised.value.message
 
 
+@pytest.mark.parametrize(
+    ("history", "command"),
+    [
+        (["superseded", "deployed", "pending-upgrade"], "helm rollback hai 2 --wait --timeout 10m --namespace lab"),
+        (
+            ["deployed", "failed", "failed", "pending-upgrade"],
+            "helm rollback hai 1 --wait --timeout 10m --namespace lab",
+        ),
+        (["superseded", "superseded", "failed"], "helm rollback hai 2 --wait --timeout 10m --namespace lab"),
+        (["pending-install"], "helm uninstall hai --namespace lab"),
+    ],
+    ids=["an upgrade", "failures before it", "a rollback that failed", "an installation"],
+)
+def test_a_helm_that_was_interrupted_is_named_with_the_remedy(calls: Path, history: list[str], command: str) -> None:
+    revisions = json.dumps([{"revision": number, "status": status} for number, status in enumerate(history, 1)])
+    locked = "Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress"
+    says(calls, "helm", f"[ $1 = upgrade ] || {{ echo '{revisions}'; exit; }}; echo '{locked}' >&2; exit 1")
+    with pytest.raises(Invalid, match=f"another helm works on hai, or was interrupted.* `{command}`, then try again"):
+        RELEASE.install(Chart(calls.parent), [], wait="10m")
+
+
 def called(calls: Path) -> list[str]:
     return calls.read_text().splitlines()
 

@@ -51,6 +51,7 @@ async def test_a_size_sets_what_the_server_gets_before_the_hub_reads_the_timeout
     assert made.start_timeout == 900
     env = made.get_env()
     assert (env["HAI_SIZE"], env["CUDA_VISIBLE_DEVICES"]) == ("gpu-1", "2")
+    assert env["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
 
 
 async def test_a_server_without_a_device_sees_none() -> None:

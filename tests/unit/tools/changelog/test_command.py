@@ -21,6 +21,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     last = tmp_path / "last_release.toml"
     last.write_text('version = "0.1.0"\ncommit = "none"\n')
     monkeypatch.setattr(command, "LAST", last)
+    digests = tmp_path / "releases" / "0.1.0" / "digests.json"
+    digests.parent.mkdir(parents=True)
+    digests.touch()
+    monkeypatch.setattr(command, "RELEASES", tmp_path / "releases")
     return there
 
 
@@ -42,12 +46,7 @@ def test_a_wrong_fragment_is_said_before_a_change_is_looked_at(folder: Path) -> 
     assert command.check().startswith("shares.news.md: name it")
 
 
-def test_before_the_first_release_nothing_is_asked_for(folder: Path) -> None:
-    command.TEXT.write_text(HISTORY.replace("(2026-12-31)", command.UNRELEASED))
-    assert command.check() == ""
-
-
-def test_a_release_that_is_not_yet_named_as_the_last_asks_for_nothing(folder: Path) -> None:
+def test_a_release_that_is_not_yet_cut_asks_for_nothing(folder: Path) -> None:
     command.write("0.2.0", "2027-02-28")
     assert command.check() == ""
 

@@ -205,6 +205,25 @@ def test_a_draft_of_before_the_notice_that_is_renamed_after_it_is_a_checkpoint_s
     assert evidence.newest.at >= evidence._noticed_at
 
 
+@pytest.mark.parametrize("name", ["model.pt", "step-20/model.pt"])
+def test_what_was_renamed_before_the_notice_is_no_checkpoint_since_it_though_it_is_heard_later(
+    tmp_path: Path, name: str
+) -> None:
+    evidence = run_of(tmp_path)
+    folder = tmp_path / "checkpoints"
+    aged(folder / "draft" / name, 10)
+    evidence._step()
+    top = name.partition("/")[0]
+    (folder / "draft" / top).rename(folder / top)
+    evidence._noticed_at = time.time_ns()
+    evidence._step()
+    evidence._step()
+    evidence._choose(last=True)
+    assert evidence.newest is not None
+    assert evidence.newest.path == str(folder / name)
+    assert evidence.newest.at < evidence._noticed_at
+
+
 def test_a_checkpoint_that_replaces_one_that_was_told_is_news(tmp_path: Path) -> None:
     evidence = run_of(tmp_path)
     path = tmp_path / "checkpoints" / "model.pt"
