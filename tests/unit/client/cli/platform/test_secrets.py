@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from hai_client.api import Client
-from hai_client.cli.platform import secrets
 from hai_client.constants import MAX_SECRET_BYTES
 from hai_client.errors import Invalid
 from unit.client.conftest import Hai, Result
@@ -75,7 +74,12 @@ def test_a_file_is_taken_as_it_is(told: Any, platform: Any, tmp_path: Path) -> N
 
 def test_at_a_terminal_it_is_asked_for(told: Any, platform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(secrets.getpass, "getpass", lambda words: asked.append(words) or CANARY)
+
+    def ask(words: str) -> str:
+        asked.append(words)
+        return CANARY
+
+    monkeypatch.setattr("getpass.getpass", ask)
     done = told(b"", "secret", "set", "hf", terminal=True)
     assert (asked, platform.secrets) == (["value of hf: "], {"hf": [CANARY]})
     nowhere_but_in_the_body(platform, done)
