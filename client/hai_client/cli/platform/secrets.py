@@ -67,11 +67,11 @@ def _list(_args: argparse.Namespace, ctx: Context) -> None:
     rows = [
         [
             one.name,
-            one.version,
+            str(one.version),
             "variable or file" if one.text else "file",
             ago(one.set_at),
             "never" if one.used_at is None else ago(one.used_at),
-            "" if one.used_by is None else one.used_by,
+            "" if one.used_by is None else str(one.used_by),
         ]
         for one in found
     ]
