@@ -101,9 +101,9 @@ def test_a_canary_is_found_nowhere_but_in_the_rank(platform: Platform, tmp_path:
     log = wait_for("both ranks to have printed", printed)
     assert "login [secret hf]" in log
     for words in VERBS:
-        for more in ((), ("--json",)):
-            done = platform.hai(*words, *more, check=False)
-            assert not holds((done.stdout + done.stderr).encode()), words
+        # As JSON: that is all that a verb knows, and a start of the command takes a second.
+        done = platform.hai(*words, "--json", check=False)
+        assert not holds((done.stdout + done.stderr).encode()), words
     asked = 0
     for path, body in answers(platform, task):
         assert not holds(body), path
