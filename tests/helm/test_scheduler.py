@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from hai_scheduler.adapters.sealing.key_ring import KeyRing
 from hai_scheduler.api.server.auth import Auth
 from hai_scheduler.app.config import HaiScheduler, Settings
 from hai_scheduler.core.workspace.builds import BuildSettings
@@ -52,6 +53,9 @@ def test_it_signs_by_the_secret_of_all_replicas_and_asks_the_hub_by_its_token(re
     found, secrets = read({})
     assert found.service_secret is not None
     assert found.service_secret.reveal() == secrets["hub"]["service-secret"]
+    assert found.secrets_keys is not None
+    assert found.secrets_keys.reveal() == secrets["hub"]["secrets-key"]
+    assert KeyRing.read(found.secrets_keys.reveal())
     auth = Auth.from_environment(run_tokens=RunTokens(Secret("s")), cookie_secret=Secret("c"))
     assert auth.hub.api_token == secrets["hub"]["service-token"]
 

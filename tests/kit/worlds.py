@@ -7,6 +7,7 @@ from typing import Any
 from hai_scheduler.adapters.identities.fixed import OneAccount
 from hai_scheduler.adapters.messaging.address_book import SettingsAddressBook
 from hai_scheduler.adapters.messaging.settings import MessagingSettings
+from hai_scheduler.adapters.sealing.key_ring import KeyRing
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.ports.secret import Secret
@@ -31,6 +32,7 @@ def make_world(**given: Any) -> World:
         given["bus"] = MemoryBus(clock)
     address_book = SettingsAddressBook(MessagingSettings())
     defaults = {
+        "vault": KeyRing([b"a key of thirty-two bytes, or so"]),
         "settings": ServiceSettings(),
         "locations": PLACES,
         "address_book": address_book,

@@ -38,6 +38,8 @@ class TaskRequest:
     group: str = "training"  #: The node group.
     #: Environment variables; names that the platform sets are refused.
     env: dict[str, str] = field(default_factory=dict)
+    #: Secrets of the user that each run gets: `NAME` or `VARIABLE=NAME` as a variable, `PATH=NAME` as a file in memory.
+    secrets: tuple[str, ...] = ()
     profile: str = "auto"  #: How the job is told to leave; with `auto` the platform finds out.
     #: The signal to send and, optionally, how many seconds before the deadline: `USR1@60`; None: the profile's.
     signal: str | None = None
@@ -183,6 +185,8 @@ class Task(TaskSummary):
     command: tuple[str, ...]
     cwd: str
     env: dict[str, str]
+    #: The secrets that each run gets, as they were given; their values are nowhere to be read.
+    secrets: tuple[str, ...] = ()
     profile: str
     signal: str | None = None
     watch: tuple[str, ...] = ()

@@ -1527,6 +1527,26 @@ export interface IFailure {
   lines: string[];
 }
 
+/** A secret of the caller, without its value, which nobody is shown. */
+export interface ISecret {
+  name: string;
+  /** How often it was set. */
+  version: number;
+  /** Whether it can be a variable, as its value is UTF-8 without NUL; else it can be a file. */
+  text: boolean;
+  /** Whether it is looked for in logs: it has 8 bytes or more. */
+  redacted: boolean;
+  set_at: string;
+  /** When a run has got it last, and the task of that run; null: none has. */
+  used_at: string | null;
+  used_by: number | null;
+}
+
+/** The caller's secrets, by name. */
+export interface ISecretList {
+  items: ISecret[];
+}
+
 /** A mount rule. */
 export interface IMountRule {
   name: string;
@@ -1724,6 +1744,8 @@ export interface ITaskDetail extends ITaskSummary {
   command: string[];
   cwd: string;
   env: Record<string, string>;
+  /** The secrets that each run gets, as they were given; their values are nowhere to be read. */
+  secrets: string[];
   profile: ProfileName;
   signal: string | null;
   watch: string[];
@@ -1784,6 +1806,8 @@ export interface ITaskSubmit {
   group?: string;
   /** Environment variables; names that the platform sets are refused. */
   env?: Record<string, string>;
+  /** Secrets of the user that each run gets: `NAME` or `VARIABLE=NAME` as a variable, `PATH=NAME` as a file in memory. */
+  secrets?: string[];
   /** How the job is told to leave; with `auto` the platform finds out. */
   profile?: ProfileName;
   /** The signal to send and, optionally, how many seconds before the deadline: `USR1@60`; null: the profile's. */

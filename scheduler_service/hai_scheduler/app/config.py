@@ -155,6 +155,8 @@ class Settings:
     workers: int = 0
     #: The secret that signs run tokens and cookies; None: the one in the state folder.
     service_secret: Secret | None = None
+    #: The keys that seal users' secrets, a line each, the newest first; None: the file in the state folder.
+    secrets_keys: Secret | None = None
     #: What users are told over: mail, webhooks and sinks.
     messaging: MessagingSettings = field(default_factory=MessagingSettings)
 
@@ -391,6 +393,7 @@ class HaiScheduler(Application):
             db_url=_address("HAI_DB", self.db_url) or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
             redis_url=_secret(_address("HAI_REDIS", self.redis_url)),
             service_secret=_service_secret(),
+            secrets_keys=_secret(secret_of("HAI_SECRETS_KEYS", os.environ)),
             ip=self.ip,
             port=self.port or _hub_port(),
             health_ip=self.health_ip,

@@ -29,11 +29,14 @@ from hai_scheduler.adapters.messaging.sinks import AppriseMessenger, SinkFolder
 from hai_scheduler.adapters.messaging.smtp import SmtpMessenger
 from hai_scheduler.adapters.messaging.tls import tls_of
 from hai_scheduler.adapters.messaging.webhooks import WebhookMessenger
+from hai_scheduler.adapters.sealing.key_ring import KeyRing
 from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
 from hai_scheduler.app.config import ConfigError, Settings
+from hai_scheduler.app.sealing_keys import FILE as KEYS_FILE
+from hai_scheduler.app.sealing_keys import kept_keys
 from hai_scheduler.app.starting import writable
 from hai_scheduler.app.versions import versions
 from hai_scheduler.core.workspace.abi import PlatformImage
@@ -49,6 +52,7 @@ from hai_scheduler.ports.messengers import Messenger
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.snapshots import Snapshots
 from hai_scheduler.ports.timings import Timings
+from hai_scheduler.ports.vault import Vault
 from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.shared.timings import ProcessTimings
 from hai_scheduler.service.shared.world import RankLocations, World
@@ -80,12 +84,14 @@ async def open_world(settings: Settings, accounts: Accounts | None) -> World:
             store = await _open_store(settings, timings)
             opened.push_async_callback(store.close)
             files = LocalFiles(unix_users=accounts is not None)
+        vault = _vault(settings)
         bus = await _open_bus(settings, clock)
         opened.pop_all()
     return World(
         settings=settings.service,
         locations=locations,
         store=store,
+        vault=vault,
         cluster=cluster,
         bus=bus,
         clock=clock,
@@ -102,6 +108,20 @@ async def open_world(settings: Settings, accounts: Accounts | None) -> World:
         timings=timings,
         versions=versions,
     )
+
+
+def _vault(settings: Settings) -> Vault:
+    """What seals the secrets of users. Raises ConfigError, without a key in it."""
+    try:
+        if settings.secrets_keys is not None:
+            return KeyRing.read(settings.secrets_keys.reveal())
+        with writable("state-dir", settings.state_dir, ConfigError):
+            return kept_keys(settings.state_dir / KEYS_FILE)
+    except ConfigError:
+        raise
+    except ValueError as error:
+        given = "HAI_SECRETS_KEYS" if settings.secrets_keys is not None else str(settings.state_dir / KEYS_FILE)
+        raise ConfigError(f"{given}: {error}") from None
 
 
 def _messengers(settings: MessagingSettings) -> Mapping[str, Messenger]:

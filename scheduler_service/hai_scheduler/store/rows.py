@@ -14,6 +14,7 @@ from hai_scheduler.core.model.node import NodeCondition, Strike
 from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.secret_refs import SecretFacts
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.notifying.values import Delivery, Notification
 from hai_scheduler.core.profiling.recordings import Recording
@@ -27,6 +28,7 @@ from hai_scheduler.store.codec import RowCodec
 from hai_scheduler.store.label_tables import NODE_CONDITIONS
 from hai_scheduler.store.ledger_tables import BUDGETS, CAPACITY, CONTAINERS, RATES
 from hai_scheduler.store.notification_tables import DELIVERIES, NOTIFICATIONS
+from hai_scheduler.store.secret_tables import SECRETS
 from hai_scheduler.store.tables import (
     ARCHIVED_USERS,
     AUDIT,
@@ -70,6 +72,7 @@ NOTIFICATION: Final = RowCodec(Notification, NOTIFICATIONS, user="user_name", re
 QUOTA: Final = RowCodec(Quota, QUOTAS, group="group_name", limit="node_limit")
 #: A rate for all groups or priorities has no NULL in its key.
 RATE: Final = RowCodec(Rate, RATES, given=("node_group", "priority"))
+SECRET: Final = RowCodec(SecretFacts, SECRETS, user="user_name")
 #: The user of a strike is in the row of its task; None for a task that was deleted.
 STRIKE: Final = RowCodec(Strike, STRIKES, given=("user",))
 USE: Final = RowCodec(Usage, USES, user="user_name", group="group_name")

@@ -93,6 +93,9 @@ class FakePlatform:
     notifications: list[dict[str, Any]] = field(default_factory=list)
     test_deliveries: list[dict[str, Any]] = field(default_factory=list)
     mail_trouble: str | None = None
+    #: Values of secrets by name, the newest last; and those that no key opens.
+    secrets: dict[str, list[str]] = field(default_factory=dict)
+    lost_secrets: list[str] = field(default_factory=list)
     nodes: list[str] = field(default_factory=lambda: ["node-1", "node-2", "node-3"])
     on_nodes: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {"node-1": [{"task_id": 41, "user": "alice", "gpus": []}]}

@@ -19,6 +19,7 @@ Call with (list $ component): only the API asks the Hub whose token a request ha
   value: {{ .Chart.AppVersion | quote }}
 {{- end }}
 {{ include "hai.secretFile" (list "HAI_SERVICE_SECRET" "/etc/hai/scheduler-secrets/service-secret") }}
+{{ include "hai.secretFile" (list "HAI_SECRETS_KEYS" "/etc/hai/scheduler-secrets/secrets-key") }}
 {{- if eq $component "api" }}
 {{ include "hai.secretFile" (list "JUPYTERHUB_API_TOKEN" "/etc/hai/scheduler-secrets/service-token") }}
 {{- end }}
@@ -51,6 +52,7 @@ Call with (list $ component): only the API asks the Hub whose token a request ha
 {{- $db := .Values.scheduler.db -}}
 {{- $redis := .Values.scheduler.redis -}}
 {{ include "hai.secretSource" (list (include "hai.secret" .) "service-secret" "service-secret") }}
+{{ include "hai.secretSource" (list (include "hai.secret" .) "secrets-key" "secrets-key") }}
 {{- if eq $component "api" }}
 {{ include "hai.secretSource" (list (include "hai.secret" .) "service-token" "service-token") }}
 {{- end }}

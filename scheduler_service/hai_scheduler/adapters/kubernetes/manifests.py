@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from hai_client.rank.starting.environment import PRIVATE_PREFIXES
+from hai_client.rank.starting.secrets import FILE
 from hai_scheduler.adapters.kubernetes import account
 from hai_scheduler.adapters.kubernetes.builds import makes_folder, variables_of
 from hai_scheduler.adapters.kubernetes.names import (
@@ -41,6 +42,7 @@ from hai_scheduler.adapters.kubernetes.pod_parts import (
 from hai_scheduler.adapters.kubernetes.resources import Capacity, gpus_of, gpus_wanted, resources_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.shared.leaving import leaving_of
+from hai_scheduler.adapters.shared.secret_file import secret_file
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.cluster import LaunchOrder
 
@@ -113,7 +115,13 @@ def owner(made: dict[str, Any]) -> dict[str, Any]:
 
 
 def secret(launch: LaunchOrder, settings: ClusterSettings, owned_by: dict[str, Any]) -> dict[str, Any]:
-    """Return the Secret that all supervisors of the run read: its token, and the spec with the user's variables."""
+    """Return the Secret that all supervisors of the run read: token, spec with variables, and secrets of the user.
+
+    The service creates it and may not read it.
+    """
+    data = {"spec.json": json.dumps(spec(launch, settings)), "token": launch.token.reveal()}
+    if (secrets := secret_file(launch)) is not None:
+        data[FILE] = secrets
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -123,7 +131,7 @@ def secret(launch: LaunchOrder, settings: ClusterSettings, owned_by: dict[str, A
             "ownerReferences": [owned_by],
         },
         "type": "Opaque",
-        "stringData": {"spec.json": json.dumps(spec(launch, settings)), "token": launch.token.reveal()},
+        "stringData": data,
     }
 
 
@@ -142,6 +150,7 @@ def spec(launch: LaunchOrder, settings: ClusterSettings) -> dict[str, Any]:
         "command": list(launch.command),
         "cwd": launch.cwd,
         "env": {name: value for name, value in env.items() if not name.startswith(PRIVATE_PREFIXES)},
+        "has_secrets": bool(launch.secrets),
         "path_prefix": [str(PurePosixPath(launch.python).parent)] if launch.python else [],
         **leaving_of(launch),
         "group": launch.group,

@@ -23,6 +23,7 @@ from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.adapters.local.unix_identities import account_of
 from hai_scheduler.adapters.shared.leaving import leaving_of
 from hai_scheduler.adapters.shared.origins import check_origin
+from hai_scheduler.adapters.shared.secret_file import secret_file
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
@@ -95,7 +96,7 @@ class RankLauncher:
         if not folder.begun and not folder.prepared:
             known = node if missing is None else None
             spec = self._spec(launch, folder, known, name, port, account)
-            folder.prepare(spec, launch.token.reveal())
+            folder.prepare(spec, launch.token.reveal(), secret_file(launch))
         rank = run.rank(number)
         if run.folder.killed:
             folder.mark_killed()
@@ -164,6 +165,7 @@ class RankLauncher:
             "command": command,
             "cwd": launch.cwd,
             "env": env,
+            "has_secrets": bool(launch.secrets),
             **leaving_of(launch),
             "api_url": self._settings.api_url,
             "address_file": str(self._root / ADDRESS_FILE),

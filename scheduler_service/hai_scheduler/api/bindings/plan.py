@@ -27,6 +27,7 @@ from hai_scheduler.api.wire import (
     quota,
     reports,
     runs,
+    secrets,
     snapshots,
     storage,
     tasks,
@@ -81,6 +82,8 @@ CLIENT: Final[Sequence[type]] = (
     platform.VersionsOut,
     notifications.NotificationRulesOut,
     notifications.NotificationPage,
+    secrets.SecretList,
+    secrets.ResealedOut,
 )
 #: The same for the panel.
 PANEL: Final[Sequence[type]] = (
@@ -130,6 +133,7 @@ PANEL: Final[Sequence[type]] = (
     notifications.NotificationRulesPut,
     notifications.NotificationRulesOut,
     notifications.NotificationPage,
+    secrets.SecretList,
 )
 #: The client's names of models, where they are not the model's name without `Out`.
 CLIENT_NAMES: Final[Mapping[str, str]] = {
@@ -167,8 +171,8 @@ _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         ("people", "audit", "platform"),
     ),
     "storage": (
-        "Mount rules, fabrics, images, environments and snapshots, as frozen dataclasses.",
-        ("storage", "fabrics", "environments", "snapshots"),
+        "Mount rules, fabrics, images, environments, snapshots and secrets, as frozen dataclasses.",
+        ("storage", "fabrics", "environments", "snapshots", "secrets"),
     ),
 }
 

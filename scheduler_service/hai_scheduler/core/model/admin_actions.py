@@ -26,6 +26,9 @@ class AdminAction(StrEnum):
     #: Who a user's processes are, by the user's logins: the Hub writes it.
     IDENTITY_PUT = "identity.put"
     IDENTITY_DELETED = "identity.deleted"
+    SECRET_SET = EventKind.SECRET_SET.value
+    SECRET_REMOVED = EventKind.SECRET_REMOVED.value
+    SECRETS_RESEALED = "secrets.resealed"
     LEDGER_ERASED = EventKind.LEDGER_ERASED.value
     MOUNT_PUT = EventKind.MOUNT_PUT.value
     MOUNT_DELETED = EventKind.MOUNT_DELETED.value

@@ -19,6 +19,7 @@ from hai_scheduler.core.workspace import builds
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.launch.secrets_at_launch import SecretsAtLaunch
 from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.identities import UserIdentities
@@ -54,8 +55,12 @@ class LaunchOrders(UseCase):
     runtime_envs: RuntimeEnvs
     code: CodeSnapshots
     identities: UserIdentities
+    secrets: SecretsAtLaunch = field(init=False)
     _line: list[_Waiting] = field(default_factory=list)
     _work: asyncio.Task[None] | None = None
+
+    def __post_init__(self) -> None:
+        self.secrets = SecretsAtLaunch(self.world)
 
     async def order(self, effect: Launch, nodes: Mapping[str, Node]) -> LaunchOrder | None:
         """The order for the cluster; None for a run that was stopped or told to leave in the meantime.
@@ -71,7 +76,8 @@ class LaunchOrders(UseCase):
         if made is None or order is None:
             return None
         order = await self.runtime_envs.pinning.with_view(order, made.groups)
-        return await self.code.order_with(order, made.task.user, made.spec)
+        order = await self.code.order_with(order, made.task.user, made.spec)
+        return await self.secrets.order_with(order, made.task, made.run, made.spec)
 
     async def _with_identity(self, made: _Made) -> _Made:
         """Return it with an order that says who the ranks are. Raises NoIdentity."""

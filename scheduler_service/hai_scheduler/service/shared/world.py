@@ -17,6 +17,7 @@ from hai_scheduler.ports.identities import Identities
 from hai_scheduler.ports.images import Images
 from hai_scheduler.ports.messengers import AddressBook, Messenger
 from hai_scheduler.ports.snapshots import Snapshots
+from hai_scheduler.ports.vault import Vault
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.shared.policy_store import PolicyStore
@@ -54,6 +55,8 @@ class World:
     settings: ServiceSettings
     #: The API's address and the folder of checkpoints, as ranks see them.
     locations: RankLocations
+    #: Seals the secrets of users.
+    vault: Vault
     #: Which addresses users may write.
     address_book: AddressBook
     #: The name under which this process asks for the leader lease; no other process has it. Empty: it never leads.

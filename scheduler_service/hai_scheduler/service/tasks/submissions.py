@@ -33,6 +33,7 @@ from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.lookup import check_name, find
 from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.tasks.admission import Admission, Admitted, CheckedSubmission, OtherEnvironment
+from hai_scheduler.service.tasks.key_warnings import key_warnings
 from hai_scheduler.service.tasks.submission import Submission, spec_of
 from hai_scheduler.service.tasks.submission_checks import SubmissionChecks, warnings_of
 from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
@@ -147,7 +148,7 @@ class Submissions(UseCase):
             caller.name, caller.groups, group, nodes=submission.nodes, whole=whole
         )
         network = [] if why is None else [lacks_fabric(caller.say, why, group, caller.name)]
-        return [*choice.warnings, *python, *device_warnings(submission.env), *network]
+        return [*choice.warnings, *python, *device_warnings(submission.env), *key_warnings(submission.env), *network]
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id and is not stored."""

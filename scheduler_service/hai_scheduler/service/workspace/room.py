@@ -15,6 +15,7 @@ from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.pin_references import PinReferences
 from hai_scheduler.service.workspace.pinning import Pinning
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
+from hai_scheduler.service.workspace.secrets import Secrets
 
 
 class WorkspaceRoom:
@@ -29,6 +30,7 @@ class WorkspaceRoom:
         self.mount_rules = MountRules(world)
         self.fabric_trials = FabricTrials(world)
         self.fabrics = Fabrics(world, self.fabric_trials)
+        self.secrets = Secrets(world)
         self.references = PinReferences(world)
         machines = ImageMachines(world, self.image_pins)
         pinning = Pinning(haienvs=world.haienvs, builder=world.settings.builder, machines=machines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from dataclasses import replace
@@ -16,11 +17,12 @@ from ci.support import SCHEMAS_OF_PODS
 from hai_scheduler.adapters.environments.folder import HaienvFolder
 from hai_scheduler.adapters.kubernetes import manifests
 from hai_scheduler.core.model.leaving import Signal, SignalName
+from hai_scheduler.core.model.secret_refs import SecretRef
 from hai_scheduler.core.workspace.builds import BuildSettings, BuildTask
 from hai_scheduler.core.workspace.fabrics import NETWORKS, Fabric
 from hai_scheduler.core.workspace.identity import Identity, UnixGroup
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
-from hai_scheduler.ports.cluster import LaunchOrder
+from hai_scheduler.ports.cluster import GivenSecret, LaunchOrder
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.workspace.pinning import Pinning
 from kit.builders import a_fabric, a_launch, a_pin
@@ -157,6 +159,26 @@ def test_nothing_secret_is_anywhere_but_in_the_secret() -> None:
     kept = manifests.secret(launch, CLUSTER, OWNER)
     assert kept["stringData"]["token"] == "the-token"
     assert json.loads(kept["stringData"]["spec.json"])["env"] == {"WANDB_KEY": "sesame"}
+
+
+def test_secrets_of_the_user_are_a_file_of_their_own_in_the_secret_alone() -> None:
+    value = base64.b64encode(b"canary").decode()
+    refs = (SecretRef.parse("HF_TOKEN=hf"), SecretRef.parse("~/.netrc=netrc"))
+    launch = replace(GANG, secrets=tuple(GivenSecret(ref=ref, value=Secret(value)) for ref in refs))
+    data = manifests.secret(launch, CLUSTER, OWNER)["stringData"]
+    assert data.keys() == {"spec.json", "token", "secrets.json"}
+    assert json.loads(data["secrets.json"]) == {
+        "schema": 1,
+        "secrets": [
+            {"name": "hf", "variable": "HF_TOKEN", "path": None, "value": value},
+            {"name": "netrc", "variable": None, "path": "~/.netrc", "value": value},
+        ],
+    }
+    assert json.loads(data["spec.json"])["has_secrets"] is True
+    others = [manifests.service(launch), *(manifests.pod(launch, rank, capacity(), CLUSTER, OWNER) for rank in (0, 1))]
+    said = data["spec.json"] + json.dumps(others)
+    assert not any(word in said for word in (value, "canary", "HF_TOKEN", "netrc"))
+    assert "secrets.json" not in manifests.secret(GANG, CLUSTER, OWNER)["stringData"]
 
 
 def test_how_it_is_told_to_leave_and_where_it_saves_besides_reach_the_supervisor() -> None:
