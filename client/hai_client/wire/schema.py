@@ -479,11 +479,11 @@ class Node:
     #: takes no new runs on it; crowded: no task is on it, and pods from outside of HAI have some of its room. One of
     #: down, orphaned, draining, cordoned, quarantined, closed, crowded, held, shared, free.
     state: str = "free"
+    #: Why it takes no new runs, or not as many as it has GPUs for, as sentences; None: it does.
+    reason: str | None = None
     #: Why RDMA falls back to TCP there, as a rank that runs there has found, and who can do what; None: it does not, or
     #: it is not known.
     network: str | None = None
-    #: Why it takes no new runs, or not as many as it has GPUs for, as sentences; None: it does.
-    reason: str | None = None
     since: datetime | None = None  #: Since when it is ready or not, closed or open, and marked or not; None: not known.
     by: str | None = None  #: The admin who has put the mark on it, or has taken it away; None: no admin has.
     seen_at: datetime | None = None  #: When the service saw it last.
