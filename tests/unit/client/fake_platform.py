@@ -156,7 +156,8 @@ class FakePlatform:
             "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
             "job_state": None, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
             "retry_at": None, "environment": None, "haienv": None, "snapshot": None, "image": None,
-            "ranks_per_node": None, "progress": None, "idle_gpus_since": None, "warnings": [], "failure": None,
+            "ranks_per_node": None, "secrets": [],
+            "progress": None, "idle_gpus_since": None, "warnings": [], "failure": None,
             "runs": [], "short": None, "starred": None, "use": None,
             **{one.name: one.default for one in ASKED_FIELDS},
         }  # fmt: skip

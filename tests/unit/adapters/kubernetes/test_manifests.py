@@ -137,10 +137,10 @@ def only(pod: dict[str, Any]) -> dict[str, Any]:
     return container
 
 
-#: What an admin chooses is outside of the standard: folders of nodes by mount rules, and memory of RDMA devices.
+#: What an admin chooses is outside of the standard: folders of nodes by mount rules, the network of nodes by fabrics.
 CHOSEN = {
     "pod-whole-node": ["restrictedVolumes: volume mount-1 is a hostPath"],
-    "pod-rdma": ["capabilities: rank: it adds IPC_LOCK"],
+    "pod-fabric-host-network": ["hostNamespaces: hostNetwork is set"],
 }
 
 
@@ -213,7 +213,7 @@ def test_a_rank_requests_its_share_of_the_devices_of_its_fabric(name: str, devic
 def test_networks_of_a_fabric_come_beside_the_annotations_of_the_settings() -> None:
     settings = some_settings(extra_annotations={"team": "ml", NETWORKS: "management"})
     pod = manifests.pod(ON_FABRICS["networks"], 0, capacity(), settings, OWNER)
-    assert pod["metadata"]["annotations"] == {"team": "ml", NETWORKS: "roce-0,roce-1"}
+    assert pod["metadata"]["annotations"] == {**manifests.STAYING, "team": "ml", NETWORKS: "roce-0,roce-1"}
 
 
 def test_runs_in_the_network_of_their_nodes_have_ports_of_their_own() -> None:
