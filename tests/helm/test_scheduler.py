@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hai_scheduler.adapters.sealing.key_ring import KeyRing
+from hai_scheduler.adapters.system.key_ring import KeyRing
 from hai_scheduler.api.server.auth import Auth
 from hai_scheduler.app.config import HaiScheduler, Settings
 from hai_scheduler.core.workspace.builds import BuildSettings
@@ -205,6 +205,8 @@ def test_who_users_are_is_one_answer_for_tasks_builds_and_copies(read: Read) -> 
     assert fixed.kubernetes is not None
     assert (fixed.kubernetes.run_as_user, fixed.kubernetes.run_as_group) == (5000, 6000)
     assert (fixed.identities.source, fixed.identities.gid) == ("fixed", 6000)
+    former, _ = read({}, identity={"gid": 6000}, singleuser={"uid": 5000})
+    assert (former.kubernetes, former.service.builder) == (fixed.kubernetes, fixed.service.builder)
     claimed, _ = read({}, identity={"source": "claims", "leastUid": 500, "accountFiles": False})
     assert claimed.kubernetes is not None
     assert (claimed.identities.source, claimed.kubernetes.account_files) == ("claims", False)

@@ -7,8 +7,8 @@ from typing import Any
 from hai_scheduler.adapters.identities.fixed import OneAccount
 from hai_scheduler.adapters.messaging.address_book import SettingsAddressBook
 from hai_scheduler.adapters.messaging.settings import MessagingSettings
-from hai_scheduler.adapters.sealing.key_ring import KeyRing
 from hai_scheduler.adapters.system.clock import SystemClock
+from hai_scheduler.adapters.system.key_ring import KeyRing
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens

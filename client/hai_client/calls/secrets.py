@@ -16,11 +16,11 @@ _BYTES = {"Content-Type": "application/octet-stream"}
 class SecretCalls(Calls):
     """The calls of `Client` for secrets."""
 
-    def secrets(self) -> Sequence[wire.storage.Secret]:
+    def secrets(self) -> Sequence[wire.storage.OwnSecret]:
         """Return the caller's secrets without their values, by name."""
         return self._get(wire.storage.SecretList, "GET", "/secrets").items
 
-    def set_secret(self, name: str, value: bytes | str) -> wire.storage.Secret:
+    def set_secret(self, name: str, value: bytes | str) -> wire.storage.OwnSecret:
         """Set a secret of the caller: runs that start from then on get the value.
 
         Args:
@@ -36,7 +36,7 @@ class SecretCalls(Calls):
             raise Invalid(f"value: is empty; give the value of {name}")
         if len(data) > MAX_SECRET_BYTES:
             raise Invalid(f"value: has {len(data)} bytes, and {MAX_SECRET_BYTES} is the most of a secret")
-        return self._get(wire.storage.Secret, "PUT", path, body=data, headers=_BYTES)
+        return self._get(wire.storage.OwnSecret, "PUT", path, body=data, headers=_BYTES)
 
     def remove_secret(self, name: str) -> None:
         """Remove a secret of the caller: tasks that name it do not start any more. Raises NotFound."""

@@ -228,7 +228,7 @@ class SnapshotState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Secret:
+class OwnSecret:
     """A secret of the caller, without its value, which nobody is shown."""
 
     name: str
@@ -244,7 +244,7 @@ class Secret:
 class SecretList:
     """The caller's secrets, by name."""
 
-    items: tuple[Secret, ...]
+    items: tuple[OwnSecret, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

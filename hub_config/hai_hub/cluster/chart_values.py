@@ -30,7 +30,6 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "proxy.traefik": "let your Ingress get certificates, and set ingress.tls",
     "scheduling": "leave it out: training pods are placed by HAI; use nodeSelector, affinity and tolerations elsewhere",
     "singleuser.cloudMetadata": "leave it out: the NetworkPolicy closes the metadata server",
-    "singleuser.uid": "set identity.uid, which counts for tasks as well",
     "singleuser.profileList": "describe the choices as sizes in singleuser.sizes",
     "singleuser.networkTools": "leave it out: the NetworkPolicy closes the metadata server",
 }

@@ -59,7 +59,7 @@ def server_traits(around: ChartEnv) -> dict[str, Traits]:
         "namespace": around.namespace,
     }
     kube |= _given(around, _KUBE) | _storage(around.value("singleuser.storage"))
-    kube |= {"uid": around.value("identity.uid"), "gid": around.value("identity.gid")}
+    kube |= {"uid": around.value("singleuser.uid") or around.value("identity.uid"), "gid": around.value("identity.gid")}
     own |= {
         "account_files": around.value("identity.accountFiles"),
         "own_accounts": around.value("identity.source") != "fixed",

@@ -1528,7 +1528,7 @@ export interface IFailure {
 }
 
 /** A secret of the caller, without its value, which nobody is shown. */
-export interface ISecret {
+export interface IOwnSecret {
   name: string;
   /** How often it was set. */
   version: number;
@@ -1544,7 +1544,7 @@ export interface ISecret {
 
 /** The caller's secrets, by name. */
 export interface ISecretList {
-  items: ISecret[];
+  items: IOwnSecret[];
 }
 
 /** A mount rule. */

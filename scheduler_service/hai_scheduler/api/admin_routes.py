@@ -57,7 +57,7 @@ ADMIN_ROUTES: Final[tuple[Route, ...]] = (
         "/users/{user}/identity",
         SCOPE_IDENTITIES,
         identities.put,
-        "Write what the login of a user told of their account: who their processes are (`Identities.source` claims)",
+        "Write what the login of a user told of their account: who their processes are (source `claims`)",
         status=204,
     ),
     Route(

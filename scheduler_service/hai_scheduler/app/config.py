@@ -28,7 +28,7 @@ from hai_scheduler.adapters.local.accounts import users_folder
 from hai_scheduler.adapters.messaging.settings import MessagingSettings
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.app.builds_config import builder_of
-from hai_scheduler.app.identity_config import Identities
+from hai_scheduler.app.identity_config import IdentityConfig
 from hai_scheduler.app.kubernetes_config import KubernetesSettings
 from hai_scheduler.app.limits_config import ApiLimits
 from hai_scheduler.app.metrics_config import MetricsLabels
@@ -169,7 +169,7 @@ class HaiScheduler(Application):
     description = "The scheduler service of HAI. JupyterHub starts it; see docs/operations.md."
     #: traitlets reads it so.
     classes = [  # noqa: RUF012
-        SchedulingPolicy, KubernetesSettings, Identities, ApiLimits, MetricsLabels, NotificationSettings,
+        SchedulingPolicy, KubernetesSettings, IdentityConfig, ApiLimits, MetricsLabels, NotificationSettings,
     ]  # fmt: skip
 
     role = Enum(
@@ -418,7 +418,7 @@ class HaiScheduler(Application):
             limits=ApiLimits(parent=self).frozen(),
             messaging=NotificationSettings(parent=self).frozen(),
             kubernetes=kubernetes,
-            identities=Identities(parent=self).frozen(kubernetes),
+            identities=IdentityConfig(parent=self).frozen(kubernetes),
         )
 
     def _service(self, unix_users: bool, kubernetes: ClusterSettings | None) -> ServiceSettings:

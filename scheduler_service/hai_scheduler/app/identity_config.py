@@ -14,7 +14,7 @@ from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.workspace.identity import MAX_ID, IdentityRules
 
 
-class Identities(Configurable):
+class IdentityConfig(Configurable):
     """Who the processes of users are, on Kubernetes: tasks, development containers, spot containers and builds."""
 
     source = Enum(
@@ -73,4 +73,4 @@ class Identities(Configurable):
         )
 
     def _wrong(self, name: str, remedy: str) -> ValueError:
-        return ValueError(f"Identities.{name}: is {getattr(self, name)!r:.100}: {remedy}")
+        return ValueError(f"IdentityConfig.{name}: is {getattr(self, name)!r:.100}: {remedy}")

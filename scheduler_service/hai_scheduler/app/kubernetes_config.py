@@ -139,7 +139,7 @@ class KubernetesSettings(Configurable):
     service_account = Unicode("", help="Service account of the pods; no token of it is mounted.").tag(config=True)
     run_as_user = Int(
         1000,
-        help="User id of ranks whose users have no account of their own (see Identities), and of copies of "
+        help="User id of ranks whose users have no account of their own (see IdentityConfig), and of copies of "
         "environments on nodes; not 0.",
     ).tag(config=True)
     run_as_group = Int(100, help="Their group id, and that of builds for groups and for all.").tag(config=True)

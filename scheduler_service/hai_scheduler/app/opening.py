@@ -29,9 +29,9 @@ from hai_scheduler.adapters.messaging.sinks import AppriseMessenger, SinkFolder
 from hai_scheduler.adapters.messaging.smtp import SmtpMessenger
 from hai_scheduler.adapters.messaging.tls import tls_of
 from hai_scheduler.adapters.messaging.webhooks import WebhookMessenger
-from hai_scheduler.adapters.sealing.key_ring import KeyRing
 from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
 from hai_scheduler.adapters.system.clock import SystemClock
+from hai_scheduler.adapters.system.key_ring import KeyRing
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
 from hai_scheduler.app.config import ConfigError, Settings

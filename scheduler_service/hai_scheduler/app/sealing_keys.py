@@ -6,9 +6,9 @@ import secrets
 from pathlib import Path
 
 from hai_client.whole_files import write_once
-from hai_scheduler.adapters.sealing.key_ring import KeyRing
+from hai_scheduler.adapters.system.key_ring import KeyRing
 
-#: The file in the state folder. It is no part of a backup of the database, and whoever has both has the secrets.
+#: The file in the state folder. It is no part of a backup of the database, and who has both has the secrets.
 FILE = "secrets_keys"
 
 

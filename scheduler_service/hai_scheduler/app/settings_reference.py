@@ -10,7 +10,7 @@ from traitlets import Undefined
 from traitlets.config import Configurable
 
 from hai_scheduler.app.config import HaiScheduler, SchedulingPolicy
-from hai_scheduler.app.identity_config import Identities
+from hai_scheduler.app.identity_config import IdentityConfig
 from hai_scheduler.app.kubernetes_config import KubernetesSettings
 from hai_scheduler.app.limits_config import ApiLimits
 from hai_scheduler.app.metrics_config import MetricsLabels
@@ -64,7 +64,7 @@ def reference() -> str:
         MetricsLabels,
         NotificationSettings,
         KubernetesSettings,
-        Identities,
+        IdentityConfig,
     ):
         parts += _section(section)
     return "\n".join(parts).rstrip() + "\n"

@@ -119,7 +119,7 @@ _ACCOUNT_VOLUME: Final = "hai-account"
 def add_account(pod: Any, identity: Identity, home: str) -> None:
     """Let /etc/passwd and /etc/group of the server have the account that it runs as.
 
-    The texts are annotations of the pod, which its `downwardAPI` volume shows: no object beside the pod is needed.
+    The texts are annotations of the pod, shown by its volume of the downward API: no object beside it is needed.
 
     Args:
         pod: The V1Pod; changed in place.

@@ -49,7 +49,7 @@ c.HaiScheduler.default_quota = "all"
 for name, value in {settings!r}.items():
     setattr(c.KubernetesSettings, name, value)
 for name, value in {identities!r}.items():
-    setattr(c.Identities, name, value)
+    setattr(c.IdentityConfig, name, value)
 """
 
 

@@ -18,7 +18,7 @@ from hai_client.errors import Invalid
 def _configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="secret_verb", metavar="VERB", required=True)
     setting = leaf(verbs, "set", "set a secret: its value is asked for, or read from a file", _set)
-    option(setting, "name NAME", "its name, such as HF_TOKEN")
+    option(setting, "name NAME", "name of the secret, such as HF_TOKEN")
     # Taken so that a value that was given by mistake is not repeated in an error.
     setting.add_argument("value", nargs="*", help=argparse.SUPPRESS)
     ways = setting.add_mutually_exclusive_group()
@@ -26,7 +26,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     option(ways, "--file FILE", "read the value from a file, as it is")
     leaf(verbs, "list", "list your secrets: names, versions, and when they were used", _list)
     removing = leaf(verbs, "remove", "remove a secret: tasks that name it do not start any more", _remove)
-    option(removing, "name NAME", "its name")
+    option(removing, "name NAME", "name of the secret")
 
 
 def _set(args: argparse.Namespace, ctx: Context) -> None:

@@ -36,7 +36,7 @@ OF_POD = f"{MEMORY}/{PREFIX}rank"
 
 
 class RankSecrets:
-    """The secrets of one rank. `values` are all of them, by name, for whoever has to keep them out of logs."""
+    """The secrets of one rank. `values` are all of them, by name, for those who keep them out of logs."""
 
     def __init__(self, items: list[dict[str, Any]], file: str | None) -> None:
         """Take the items of the file `file`, which is removed by `forget`. Raises BadSpec."""

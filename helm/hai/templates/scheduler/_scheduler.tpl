@@ -234,7 +234,7 @@ volumeMounts:
   "tolerations" $tasks.tolerations
   "extra_labels" $tasks.extraLabels
   "extra_annotations" $tasks.extraAnnotations
-  "run_as_user" (int64 .Values.identity.uid)
+  "run_as_user" (include "hai.uid" . | int64)
   "run_as_group" (int64 .Values.identity.gid)
   "account_files" .Values.identity.accountFiles -}}
 {{- $identities := dict "source" .Values.identity.source "least_uid" (int64 .Values.identity.leastUid) -}}
@@ -267,7 +267,7 @@ volumeMounts:
 {{- $_ := set $service "haienv_root" .Values.haienv.root }}
 {{- $image := include "hai.image" (list . .Values.singleuser.image) }}
 {{- $_ := set $service "build_image" $image }}
-{{- $_ := set $service "build_account" (int64 .Values.identity.uid | toString) }}
+{{- $_ := set $service "build_account" (include "hai.uid" .) }}
 {{- $_ := set $cluster "haienv_claim" (include "hai.haienvClaim" .) }}
 {{- $_ := set $cluster "haienv_image" $image }}
 {{- $_ := set $cluster "haienv_readable" .Values.haienv.readable }}
@@ -288,7 +288,7 @@ volumeMounts:
 {{- if .Values.scheduler.notifications.sinksSecret }}
 {{- $_ := set $notifications "sinks_dir" "/etc/hai/sinks" }}
 {{- end -}}
-{{- toPrettyJson (mergeOverwrite (dict "HaiScheduler" $service "KubernetesSettings" $cluster "Identities" $identities "NotificationSettings" $notifications) (deepCopy .Values.scheduler.config)) -}}
+{{- toPrettyJson (mergeOverwrite (dict "HaiScheduler" $service "KubernetesSettings" $cluster "IdentityConfig" $identities "NotificationSettings" $notifications) (deepCopy .Values.scheduler.config)) -}}
 {{- end }}
 
 {{/* The accounts of the loop and the API, as subjects of a binding. */}}

@@ -11,7 +11,7 @@ from hai_scheduler.api.wire.identities import IdentityOut
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.platform import LiveOut, PartVersionOut, ReadyOut, VersionsOut
 from hai_scheduler.api.wire.quota import MeOut
-from hai_scheduler.service.workspace.identities import Answer
+from hai_scheduler.service.workspace.identities import IdentityAnswer
 
 
 async def live(ask: Ask[Nothing, Nothing]) -> LiveOut:  # noqa: ARG001 - every endpoint is called alike
@@ -55,7 +55,7 @@ async def versions(ask: Ask[Nothing, Nothing]) -> VersionsOut:
 async def me(ask: Ask[Nothing, Nothing]) -> MeOut:
     """Return the caller, with their scopes and quota, and who their processes are."""
     caller = ask.caller
-    who = await ask.platform.workspace.identities.of(caller.name) if caller.kind == "user" else Answer()
+    who = await ask.platform.workspace.identities.of(caller.name) if caller.kind == "user" else IdentityAnswer()
     return MeOut(
         name=caller.name,
         kind=caller.kind,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hai_scheduler.api.server.route import Ask, RawBytes
 from hai_scheduler.api.wire.params import Nothing
-from hai_scheduler.api.wire.secrets import ResealedOut, SecretList, SecretOut
+from hai_scheduler.api.wire.secrets import OwnSecretOut, ResealedOut, SecretList
 from hai_scheduler.core.model.limits import LEAST_REDACTED
 from hai_scheduler.core.model.secret_refs import SecretFacts
 
@@ -12,9 +12,9 @@ from hai_scheduler.core.model.secret_refs import SecretFacts
 _NAMED = 100
 
 
-def secret_out(facts: SecretFacts) -> SecretOut:
+def secret_out(facts: SecretFacts) -> OwnSecretOut:
     """Return the model of a secret."""
-    return SecretOut.of(facts, redacted=facts.size >= LEAST_REDACTED)
+    return OwnSecretOut.of(facts, redacted=facts.size >= LEAST_REDACTED)
 
 
 async def show_all(ask: Ask[Nothing, Nothing]) -> SecretList:
@@ -22,7 +22,7 @@ async def show_all(ask: Ask[Nothing, Nothing]) -> SecretList:
     return SecretList(items=[secret_out(one) for one in await ask.platform.workspace.secrets.show_all(ask.caller)])
 
 
-async def put(ask: Ask[Nothing, RawBytes]) -> SecretOut:
+async def put(ask: Ask[Nothing, RawBytes]) -> OwnSecretOut:
     """Set a secret of the caller."""
     return secret_out(await ask.platform.workspace.secrets.put(ask.caller, ask.path["secret"], bytes(ask.body)))
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from hai_scheduler.api.wire.base import Output
 
 
-class SecretOut(Output):
+class OwnSecretOut(Output):
     """A secret of the caller, without its value, which nobody is shown."""
 
     name: str
@@ -26,7 +26,7 @@ class SecretOut(Output):
 class SecretList(Output):
     """The caller's secrets, by name."""
 
-    items: list[SecretOut]
+    items: list[OwnSecretOut]
 
 
 class ResealedOut(Output):

@@ -41,7 +41,7 @@ class SecretRef:
         return self.variable or self.path or ""
 
     def __str__(self) -> str:
-        """Return the reference as users write it: `HF_TOKEN`, `HF_TOKEN=hf`, `~/.netrc=netrc`."""
+        """Return the reference as users write it: HF_TOKEN, HF_TOKEN=hf, ~/.netrc=netrc."""
         return self.name if self.variable == self.name else f"{self.place}={self.name}"
 
     @classmethod

@@ -15,7 +15,7 @@ from hai_scheduler.store.transaction import Tx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class IdentityAnswer:
     """Who a user's processes are."""
 
     #: None: the platform's one account, or none (`why`).
@@ -27,12 +27,12 @@ class Answer:
 class UserIdentities(UseCase):
     """The use cases."""
 
-    async def of(self, user: str) -> Answer:
+    async def of(self, user: str) -> IdentityAnswer:
         """Return who a user's processes are, or why they are nobody. Raises Temporary."""
         try:
-            return Answer(identity=await self._of(user))
+            return IdentityAnswer(identity=await self._of(user))
         except NoIdentity as error:
-            return Answer(why=str(error))
+            return IdentityAnswer(why=str(error))
 
     async def at_submission(self, user: str) -> int | None:
         """Return the number of the user, which a task keeps; None: the platform's one account.

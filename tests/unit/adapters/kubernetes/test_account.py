@@ -124,7 +124,7 @@ def test_images_that_must_have_their_own_files_keep_them() -> None:
     assert pod["spec"]["securityContext"]["runAsUser"] == 20017
 
 
-def test_copies_on_nodes_belong_to_one_account_whoever_starts_first() -> None:
+def test_copies_on_nodes_belong_to_one_account_by_whom_they_are_started_first() -> None:
     containers = {one["name"]: one for one in KINDS["task with a copy of its environment"]["spec"]["initContainers"]}
     rights = containers["haienv-fetch"]["securityContext"]
     assert (rights["runAsUser"], rights["runAsGroup"]) == (1000, 100)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from hai_scheduler.adapters.sealing.key_ring import KeyRing
+from hai_scheduler.adapters.system.key_ring import KeyRing
 from hai_scheduler.core.model.limits import MAX_SECRET_BYTES, MAX_SECRETS, MAX_TASK_SECRET_BYTES, MAX_TASK_SECRETS
 from hai_scheduler.core.model.secret_refs import SecretRef
 from hai_scheduler.ports.cluster import LaunchOrder

@@ -25,37 +25,12 @@ from hai_spawner.containers.mixin import HaiSpawnerMixin
 from hai_spawner.sizes.allocations import Allocations
 from hai_spawner.sizes.nodes import FRESH_S, CapacityReader, Unreadable
 from kit.pod_security import faults
-from unit.spawner.spawn_kit import GPU, SIZES, a_hub, a_node, a_pod, a_user, an_environment, some_places
+from unit.spawner.spawn_kit import GPU, SIZES, FakeApi, a_hub, a_node, a_pod, a_user, an_environment, some_places
 
 HOME = Mounted(
     rule="home", kind="host_path", source="/data/{ann}", sub_path="", mount_path="/home/ann", read_only=False
 )
 SETS = Mounted(rule="sets", kind="pvc", source="sets", sub_path="ml", mount_path="/sets", read_only=True)
-
-
-class FakeApi:
-    """The lists of a cluster."""
-
-    def __init__(self, nodes: list[Any], pods: list[Any], status: int = 200) -> None:
-        self.nodes, self.pods, self.status = nodes, pods, status
-        self.calls: list[tuple[str, Any]] = []
-
-    async def list_node(self, **given: Any) -> Any:
-        return self._answer("nodes", given["label_selector"], self.nodes)
-
-    async def list_namespaced_pod(self, namespace: str, **_: Any) -> Any:
-        return self._answer("pods", namespace, self.pods)
-
-    async def list_pod_for_all_namespaces(self, **_: Any) -> Any:
-        return self._answer("pods", None, self.pods)
-
-    def _answer(self, what: str, by: Any, items: list[Any]) -> Any:
-        self.calls.append((what, by))
-
-        async def read() -> bytes:
-            return json.dumps({"items": items}).encode()
-
-        return SimpleNamespace(status=self.status, read=read)
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_scheduler.adapters.sealing.key_ring import KeyRing
+from hai_scheduler.adapters.system.key_ring import KeyRing
 from hai_scheduler.ports.vault import CannotOpen
 
 OLD, NEW = "ab" * 32, "cd" * 32

@@ -1,1 +1,0 @@
-"""The vault of the service itself: AES-256-GCM with the keys of the settings."""
