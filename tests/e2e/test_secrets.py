@@ -95,10 +95,9 @@ def test_a_canary_is_found_nowhere_but_in_the_rank(platform: Platform, tmp_path:
     task = int(found[1])
 
     def printed() -> str:
-        text = platform.hai("logs", "kept").stdout
-        return text if text.count("[secret ") >= 6 else ""
+        return platform.hai("logs", "kept", "-r", "all").stdout
 
-    log = wait_for("both ranks to have printed", printed)
+    log = wait_for("both ranks to have printed", printed, met=lambda text: text.count("[secret ") >= 6)
     assert "login [secret hf]" in log
     for words in VERBS:
         # As JSON: that is all that a verb knows, and a start of the command takes a second.
