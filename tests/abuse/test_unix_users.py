@@ -120,7 +120,9 @@ class World:
             profile="sigterm",
             token=Secret(f"run:{number}.1:token-of-{user}"),
         )
-        return replace(base, **{"identity": self.identity(user), **changes})
+        if "identity" not in changes:
+            changes["identity"] = self.identity(user)
+        return replace(base, **changes)
 
     def identity(self, user: str) -> Identity:
         """Who the user is, as the service says it."""

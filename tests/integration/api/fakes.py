@@ -11,6 +11,7 @@ from tornado.web import Application, RequestHandler
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk
+from kit.memory.fabrics import ScriptedTrial
 
 ACCESS = "access:services!service=hai"
 READ, WRITE = "custom:hai:tasks:read", "custom:hai:tasks:write"
@@ -98,6 +99,7 @@ class FakeCluster:
         self.killed: list[str] = []
         #: Addresses of the ranks that are up, by run.
         self.up: dict[str, tuple[str, ...]] = {}
+        self.fabrics = ScriptedTrial({"node-1": Node(name="node-1", gpus=8)})
 
     async def read_log(self, run_id: str, rank: int, *, offset: int, limit: int) -> LogChunk:
         if (run_id, rank) not in self.logs:

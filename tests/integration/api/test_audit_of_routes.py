@@ -5,11 +5,15 @@ Each route that changes something is tried, or says why not.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
+
+import pytest
 
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.service.origin.orphan_registry import OrphanedRun, write_orphans
+from integration.api.conftest import World, trying_fabrics
 from kit.builders import a_pin
 from kit.ledger import ended_rows
 
@@ -21,6 +25,7 @@ NOTHING_OF_OTHERS = {
     "POST /forecast": "it changes nothing",
     "POST /nodes/preview": "it changes nothing",
     "POST /policy/try": "it changes nothing",
+    "POST /fabrics/trial": "it changes nothing",
     "PUT /snapshots/{digest}": "code of one's own",
     "POST /snapshots/{digest}/contents": "code of one's own",
     "PUT /tasks/{task}/star": "a star is for its user alone",
@@ -42,6 +47,7 @@ NOTHING_OF_OTHERS = {
 QUOTA = {"subject": "user:alice", "group": "training", "priority": "HIGH", "limit": 8}
 RATE = {"valid_from": "2026-11-01", "per_gpu_hour": "1.20", "currency": "EUR"}
 MOUNT = {"subject": "public", "kind": "host_path", "source": "/data", "mount_path": "/data"}
+FABRIC = {"group": "training", "subject": "public"}
 IMAGE = {"image": "torch:1", "subjects": ["public"], "variables": {"TOKEN": "hunter2"}}
 
 #: A route, what its path says, its body, and the action and the subject of its entry. Tasks 1 to 3 are alice's,
@@ -69,6 +75,8 @@ CHANGES: list[Change] = [
     ("DELETE /budgets/{name}", {"name": "cv"}, None, "budget.deleted", "budget:cv"),
     ("PUT /mounts/{rule}", {"rule": "data"}, MOUNT, "mount.put", "mount:data"),
     ("DELETE /mounts/{rule}", {"rule": "data"}, None, "mount.deleted", "mount:data"),
+    ("PUT /fabrics", {}, {**FABRIC, "variables": {"TOKEN": "hunter2"}}, "fabric.put", "fabric:training/public"),
+    ("DELETE /fabrics", {}, FABRIC, "fabric.deleted", "fabric:training/public"),
     ("PUT /environments/{environment}", {"environment": "torch"}, IMAGE, "environment.put", "environment:torch"),
     ("DELETE /environments/{environment}", {"environment": "torch"}, None, "environment.deleted", "environment:torch"),
     *(
@@ -107,6 +115,13 @@ def test_every_route_that_changes_something_is_tried_or_says_why_not() -> None:
     assert not tried & NOTHING_OF_OTHERS.keys()
 
 
+@pytest.fixture
+async def trying(world: World) -> AsyncIterator[None]:
+    async with trying_fabrics(world):
+        yield
+
+
+@pytest.mark.usefixtures("trying")
 async def test_every_action_of_an_admin_is_in_the_audit(world: Any) -> None:
     await world.json("GET", "/me", "alice")
     tasks = [await world.submit(f"task-{number}") for number in (1, 2, 3)]

@@ -79,6 +79,7 @@ PLAIN: Final = Plain(
         SnapshotFacts,
         ExperimentFault,
         ExperimentFaults,
+        Fallback,
         Forecast,
         ForecastAssumption,
         ForecastOrder,
