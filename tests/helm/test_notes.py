@@ -91,3 +91,9 @@ def test_behind_an_ingress_nothing_is_forwarded(run_helm: Run) -> None:
     lines = notes(run_helm, {"ingress": ingress})
     assert not [words for words in commands(lines, "kubectl") if "port-forward" in words]
     assert commands(lines, "hai")[0] == ["hai", "login", "--url", "https://hai.example.org"]
+
+
+def test_a_value_that_goes_away_is_named(run_helm: Run) -> None:
+    assert not [line for line in notes(run_helm) if line.startswith("GOES AWAY")]
+    (line,) = (line for line in notes(run_helm, {"singleuser": {"uid": 5000}}) if line.startswith("GOES AWAY"))
+    assert "identity.uid" in line

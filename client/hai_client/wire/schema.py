@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from hai_client.backports import dataclass
+from hai_client.wire.identities import Identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,8 @@ class TaskRequest:
     group: str = "training"  #: The node group.
     #: Environment variables; names that the platform sets are refused.
     env: dict[str, str] = field(default_factory=dict)
+    #: Secrets of the user that each run gets: `NAME` or `VARIABLE=NAME` as a variable, `PATH=NAME` as a file in memory.
+    secrets: tuple[str, ...] = ()
     profile: str = "auto"  #: How the job is told to leave; with `auto` the platform finds out.
     #: The signal to send and, optionally, how many seconds before the deadline: `USR1@60`; None: the profile's.
     signal: str | None = None
@@ -182,6 +185,8 @@ class Task(TaskSummary):
     command: tuple[str, ...]
     cwd: str
     env: dict[str, str]
+    #: The secrets that each run gets, as they were given; their values are nowhere to be read.
+    secrets: tuple[str, ...] = ()
     profile: str
     signal: str | None = None
     watch: tuple[str, ...] = ()
@@ -780,3 +785,5 @@ class Me:
     groups: tuple[str, ...]
     scopes: tuple[str, ...]
     quota: tuple[OwnQuota, ...]
+    identity: Identity | None = None  #: Who the caller's processes are; None: the platform's one account, or nobody.
+    no_identity: str = ""  #: Why nothing of the caller starts; empty: it does.

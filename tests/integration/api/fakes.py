@@ -16,6 +16,7 @@ from kit.memory.fabrics import ScriptedTrial
 ACCESS = "access:services!service=hai"
 READ, WRITE = "custom:hai:tasks:read", "custom:hai:tasks:write"
 ADMIN, METRICS = "custom:hai:admin", "custom:hai:metrics"
+CONTAINERS, IDENTITIES = "custom:hai:containers", "custom:hai:identities"
 
 
 def a_user_model(name: str, *scopes: str, kind: str = "user", groups: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -31,6 +32,7 @@ class FakeHub:
             "bob-token": a_user_model("bob", READ, WRITE),
             "reader-token": a_user_model("alice", READ, groups=("ml",)),
             "admin-token": a_user_model("root", READ, WRITE, ADMIN),
+            "hub-token": a_user_model("hai", IDENTITIES, CONTAINERS, kind="service"),
             "metrics-token": a_user_model("prometheus", METRICS, kind="service"),
             "service-token": a_user_model("alice", READ, WRITE, kind="service"),
             "no-entry-token": {"name": "eve", "kind": "user", "groups": [], "scopes": [READ, WRITE]},

@@ -33,6 +33,10 @@ NOTHING_OF_OTHERS = {
     "PUT /me/notifications": "rules of one's own",
     "POST /me/notifications/test": "a message to oneself",
     "POST /notifications/read": "messages to oneself",
+    "PUT /users/{user}/identity": "the Hub alone may; tests/unit/service/workspace/test_identities.py has its entries",
+    "DELETE /users/{user}/identity": "the Hub alone may, as above",
+    "PUT /secrets/{secret}": "a secret of one's own; tests/unit/service/workspace/test_secrets.py has its entries",
+    "DELETE /secrets/{secret}": "as above",
     "PUT /containers": "the Hub says which servers run, and no user",
     "PUT /runs/{run_id}/ranks/{rank}/log": "a rank's own",
     "PUT /runs/{run_id}/ranks/{rank}/metrics": "a rank's own",
@@ -99,6 +103,7 @@ CHANGES: list[Change] = [
     ("POST /users/{user}/archive", {"user": "alice"}, {"note": "left"}, "user.archived", "user:alice"),
     ("POST /users/{user}/restore", {"user": "alice"}, None, "user.restored", "user:alice"),
     ("DELETE /ledger/users/{user}", {"user": "ann"}, None, "ledger.erased", "ledger"),
+    ("POST /secrets/reseal", {}, None, "secrets.resealed", "secrets:all"),
     ("POST /orphans/{run_id}/end", {"run_id": "7.1"}, None, "run.orphan_killed", "run:7.1"),
 ]
 

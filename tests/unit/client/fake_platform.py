@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from hai_client.cli.language.asked_fields import ASKED_FIELDS
+from hai_client.codec import decode, encode
+from hai_client.wire.schema import TaskRequest
 
 API = "/services/hai/api/v1"
 HUB = "/hub/api"
@@ -55,6 +57,17 @@ class Call:
     body: Any
 
 
+def whole(path: str, body: Any) -> Any:
+    """A body as the service reads it: what a submission does not say is at its default."""
+    if path.endswith("/tasks") and isinstance(body, dict) and "command" in body:
+        left = {one.name for one in fields(TaskRequest) if one.name not in body}
+        told = encode(decode(TaskRequest, body))
+        return {**{name: value for name, value in told.items() if name in left and value is not None}, **body}
+    if path.endswith("/forecast") and isinstance(body, dict) and "submit" in body:
+        return {**body, "submit": whole("/tasks", body["submit"])}
+    return body
+
+
 @dataclass
 class FakePlatform:
     url: str = ""
@@ -63,6 +76,8 @@ class FakePlatform:
     keys: dict[str, int] = field(default_factory=dict)
     logs: dict[int, list[str]] = field(default_factory=dict)
     quotas: list[dict[str, Any]] = field(default_factory=list)
+    #: What `GET /me` says beside the usual: who the user's processes are.
+    who: dict[str, Any] = field(default_factory=dict)
     marks: dict[str, str] = field(default_factory=dict)
     #: Nodes on which the cluster itself takes no new runs, and why.
     closed: dict[str, str] = field(default_factory=dict)
@@ -91,6 +106,9 @@ class FakePlatform:
     notifications: list[dict[str, Any]] = field(default_factory=list)
     test_deliveries: list[dict[str, Any]] = field(default_factory=list)
     mail_trouble: str | None = None
+    #: Values of secrets by name, the newest last; and those that no key opens.
+    secrets: dict[str, list[str]] = field(default_factory=dict)
+    lost_secrets: list[str] = field(default_factory=list)
     nodes: list[str] = field(default_factory=lambda: ["node-1", "node-2", "node-3"])
     on_nodes: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {"node-1": [{"task_id": 41, "user": "alice", "gpus": []}]}
@@ -151,7 +169,8 @@ class FakePlatform:
             "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
             "job_state": None, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
             "retry_at": None, "environment": None, "haienv": None, "snapshot": None, "image": None,
-            "ranks_per_node": None, "progress": None, "idle_gpus_since": None, "warnings": [], "failure": None,
+            "ranks_per_node": None, "secrets": [],
+            "progress": None, "idle_gpus_since": None, "warnings": [], "failure": None,
             "runs": [], "short": None, "starred": None, "use": None,
             **{one.name: one.default for one in ASKED_FIELDS},
         }  # fmt: skip

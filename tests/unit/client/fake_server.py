@@ -17,10 +17,11 @@ from unit.client import (
     fake_pages,
     fake_people,
     fake_reports,
+    fake_secrets,
     fake_storage,
     fake_tasks,
 )
-from unit.client.fake_platform import API, AT, TOKEN, Call, Drop, FakePlatform, Refuse, find, run_of
+from unit.client.fake_platform import API, AT, TOKEN, Call, Drop, FakePlatform, Refuse, find, run_of, whole
 from unit.client.fake_tasks import line
 
 _ROUTES = (
@@ -29,6 +30,7 @@ _ROUTES = (
     *fake_cluster.ROUTES,
     *fake_storage.ROUTES,
     *fake_reports.ROUTES,
+    *fake_secrets.ROUTES,
     *fake_notifications.ROUTES,
     *fake_hub.ROUTES,
     *fake_people.ROUTES,
@@ -75,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
         if headers.get("content-type") == "application/json":
             body = json.loads(content)
         query = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
-        return Call(self.command, parts.path, query, headers, body)
+        return Call(self.command, parts.path, query, headers, whole(parts.path, body))
 
     def _authorize(self, call: Call) -> None:
         given = call.headers.get("authorization")

@@ -93,6 +93,15 @@ describe('the submit form', () => {
     });
   });
 
+  it('sends the names of secrets, and no value', () => {
+    const typed = { secrets: ' HF_TOKEN \n\nWANDB_API_KEY=wandb\n~/.netrc=netrc' };
+    expect(readForm(values(typed), context).task?.secrets).toEqual([
+      'HF_TOKEN',
+      'WANDB_API_KEY=wandb',
+      '~/.netrc=netrc'
+    ]);
+  });
+
   it('sends GPUs of each node and retries as numbers', () => {
     expect(readForm(values({ gpus: ' 2 ', retries: '3' }), context).task).toMatchObject({
       gpus: 2,
