@@ -65,7 +65,7 @@ class Login:
     host: str  #: What the command says the machine is called: ASCII, and not to be believed.
     address: str  #: Where the command's request came from.
     network: str  #: What it counts for.
-    rights: str  #: Which rights it asks for: a key of `LOGIN_RIGHTS`.
+    rights: str  #: Which rights it asks for: a key of `roles.LOGIN_RIGHTS`.
     began_at: float
     decided: bool = False
     consent: Consent | None = None
