@@ -105,7 +105,7 @@ def _read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(f"config: {path} cannot be read ({error}); mend it or run `hai login`") from None
+        raise Invalid(f"config: {path} cannot be read ({error}); mend it or run `hai login --url ADDRESS`") from None
     if mode & 0o077:
         raise Invalid(f"config: {path} holds a token and others may read it; run: chmod 600 {path}")
     try:
@@ -113,7 +113,7 @@ def _read(path: Path) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-        raise Invalid(f"config: {path} is not a JSON object of texts; remove it and run `hai login`")
+        raise Invalid(f"config: {path} is not a JSON object of texts; run `hai login --url ADDRESS`")
     return found
 
 

@@ -137,14 +137,48 @@ def test_the_command_logs_in_submits_and_follows_a_log_as_it_is_written(
         assert any("second" in one for one in said)
 
 
+def browser_at(front: Front, jar: CookieJar) -> urllib.request.OpenerDirector:
+    handlers = [urllib.request.HTTPSHandler(context=front.trust), urllib.request.HTTPCookieProcessor(jar)]
+    return urllib.request.build_opener(*handlers)
+
+
+def filled_in(browser: urllib.request.OpenerDirector, page: str, **fields: str) -> Any:
+    """Send the form of a page; where the browser is led by that."""
+    opened: Any = browser.open(page, timeout=PATIENCE)
+    (xsrf,) = set(re.findall(r'name="_xsrf" value="([^"]+)"', opened.read().decode()))
+    form = urlencode({**fields, "_xsrf": xsrf}).encode()
+    return browser.open(urllib.request.Request(opened.url, form), timeout=PATIENCE)
+
+
+def test_a_command_is_let_in_on_the_page_that_it_names(front: Front, tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    with (
+        said.open("w") as file,
+        subprocess.Popen(
+            [BIN / "hai", "login", "--url", front.url],
+            env=environment(front, tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=file, text=True,
+        ) as process,
+    ):  # fmt: skip
+        try:
+            wait_for("the code", lambda: "type the code" in said.read_text())
+            ((page, code),) = re.findall(r"open (\S+) in a browser.* type the code ([A-Z-]+)", said.read_text())
+            assert page == f"{front.url}/hub/hai/device"
+            browser = browser_at(front, CookieJar())
+            # The page leads to the login, and the login back to it.
+            arrived = filled_in(browser, page, username="ann", password=PASSWORD)
+            assert arrived.url == page
+            assert "127.0.0.1" in filled_in(browser, page, user_code=code).read().decode()
+            filled_in(browser, page, user_code=code, answer="yes")
+            out, _ = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert f"logged in at {front.url} as ann until " in out
+
+
 def test_a_browser_logs_in_and_its_cookies_travel_by_https_alone(front: Front) -> None:
     jar = CookieJar()
-    handlers = [urllib.request.HTTPSHandler(context=front.trust), urllib.request.HTTPCookieProcessor(jar)]
-    browser = urllib.request.build_opener(*handlers)
-    page = browser.open(f"{front.url}/hub/login", timeout=PATIENCE).read().decode()
-    (xsrf,) = set(re.findall(r'name="_xsrf" value="([^"]+)"', page))
-    form = urlencode({"username": "ann", "password": PASSWORD, "_xsrf": xsrf}).encode()
-    arrived: Any = browser.open(urllib.request.Request(f"{front.url}/hub/login?next=", form), timeout=PATIENCE)
+    browser = browser_at(front, jar)
+    arrived = filled_in(browser, f"{front.url}/hub/login?next=", username="ann", password=PASSWORD)
     assert arrived.url.startswith(front.url), arrived.url
     studio: Any = browser.open(f"{front.url}/services/hai/", timeout=PATIENCE)
     assert (studio.status, studio.url) == (200, f"{front.url}/services/hai/")

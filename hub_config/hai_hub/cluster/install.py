@@ -81,7 +81,7 @@ def configure(c: Config, around: ChartEnv) -> None:
     _servers(c, around)
     _rights(c, around)
     install_spot(c, around.api_url)
-    install_device_logins()
+    install_device_logins(around.value("logins.publicUrl").rstrip("/"))
     archived = ArchivedUsers(asking(around.api_url))
     kept = KeptNames(archived, archiving(around.api_url))
     keep_out(archived, kept.archive_deleted, Watch(asking_active(around.api_url)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections.abc import Awaitable, Callable
 from hmac import compare_digest
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,7 @@ class PasswordAuthenticator(Authenticator):
         user = handler.find_user(name)
         if await self._is_right(name, user, str(data.get("password", ""))):
             return await self.model(user, name)
-        took = self._clock() - began
-        await self._sleep(math.floor(took) + 1 - took)
+        await after_whole_seconds(self._clock() - began, self._sleep)
         return None
 
     async def _is_right(self, name: str, user: Any, password: str) -> bool:
@@ -104,6 +104,11 @@ class OwnPasswordAuthenticator(PasswordAuthenticator):
         except UpError as error:
             # The password is useless: it holds only for a user who was made at the same time (`since`).
             self.log.warning("The password of %s is kept: %s", user.name, error)
+
+
+async def after_whole_seconds(took: float, sleep: Callable[[float], Awaitable[None]]) -> None:
+    """Wait until a refusal has taken whole seconds, so that how long it took tells nothing of the name."""
+    await sleep(math.floor(took) + 1 - took)
 
 
 def is_same(right: str, password: str) -> bool:

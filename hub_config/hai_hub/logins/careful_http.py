@@ -18,7 +18,7 @@ from tornado.web import HTTPError
 from traitlets import Unicode, default
 
 from hai_hub.logins.in_step import ACCOUNT, InStep
-from hai_hub.logins.questions import Away, Ended
+from hai_hub.logins.questions import Away, Ended, misshapen
 
 #: Seconds for a connection, seconds for an answer, and bytes of one.
 _CONNECT_S: Final = 5.0
@@ -106,6 +106,8 @@ class CarefulOAuth(InStep, OAuthenticator):
             model: dict[str, Any] = await super().authenticate(handler, data, **given)
         except Away as away:
             raise _nobody(self.log, away) from None
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            raise _nobody(self.log, misshapen(error)) from None
         except (Ended, ProviderRefused) as error:
             self.log.warning("A login was refused by %s: %s", self.address, error)
             raise HTTPError(403, f"{self.address} refuses this login ({error}): sign in again.") from None
@@ -152,5 +154,5 @@ def _no_answer(place: str, error: BaseException | None) -> str:
 def _json_of(body: bytes | None) -> Any:
     try:
         return json.loads((body or b"").decode("utf-8", "replace"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

@@ -15,6 +15,8 @@ from hai_hub.logins.plain_names import refusal_of
 
 #: Groups that a user can have, and characters of one name: longer ones are dropped.
 MOST: Final = 50
+#: Groups of one user that are looked at: each costs the Hub's one process a moment, and is looked at again and again.
+MOST_READ: Final = 5000
 LONGEST: Final = 255
 #: What a group of the Hub may be called: its name is a part of paths (`groups/NAME`), of quota rows and of commands.
 _NAME: Final = re.compile(r"[^\W_][\w.@+-]{0,126}")
@@ -33,6 +35,7 @@ class Mapped:
     groups: tuple[str, ...]  #: Groups of the Hub, in the order of the table's rows.
     dropped: tuple[str, ...]  #: Groups of the provider that match no row, or become no name of a group.
     too_many: int = 0  #: How many groups were left out because there are `MOST` already.
+    unread: int = 0  #: How many were not looked at.
 
     def sentence(self, user: str, field: str) -> str:
         """Return what is said in the log of that user's groups; empty: all have become groups of the Hub.
@@ -46,6 +49,10 @@ class Mapped:
             parts.append(f"{len(self.dropped)} of {user}'s groups match no row, such as {self.dropped[0][:LONGEST]!a}")
         if self.too_many:
             parts.append(f"{self.too_many} of {user}'s groups are beyond the first {MOST}: write narrower patterns")
+        if self.unread:
+            parts.append(
+                f"{self.unread} of {user}'s groups are beyond the first {MOST_READ}: let the provider name fewer"
+            )
         return f"{field}: {'; '.join(parts)}" if parts else ""
 
 
@@ -88,6 +95,7 @@ class GroupTable:
     def map(self, names: Iterable[object]) -> Mapped:
         """Return the groups of the Hub that these groups of the provider are."""
         told = sorted({str(name) for name in names})
+        told, unread = told[:MOST_READ], len(told[MOST_READ:])
         groups: dict[str, tuple[int, str]] = {}
         dropped = []
         for name in told:
@@ -97,7 +105,7 @@ class GroupTable:
             else:
                 groups.setdefault(group, (row, name))
         ordered = sorted(groups, key=lambda group: (groups[group], group))
-        return Mapped(tuple(ordered[:MOST]), tuple(dropped), max(0, len(ordered) - MOST))
+        return Mapped(tuple(ordered[:MOST]), tuple(dropped), max(0, len(ordered) - MOST), unread)
 
     def _first(self, name: str) -> tuple[int, str | None]:
         if len(name) <= LONGEST:

@@ -9,6 +9,7 @@ import hashlib
 import re
 import secrets
 import time
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -19,9 +20,13 @@ LIFETIME_S: Final = 600.0
 INTERVAL_S: Final = 5.0
 #: A question may come this much sooner: the one before may have been slower on its way.
 _EARLY_S: Final = 1.0
-#: Most logins that are remembered, and most from one address. People on a login node share its address.
-MOST: Final = 1000
-MOST_OF_ADDRESS: Final = 50
+#: Most logins that are remembered, and most from one network. All of a company may come from one address.
+MOST: Final = 10_000
+MOST_OF_NETWORK: Final = 500
+#: A login whose command has not asked for this much longer than it should makes room for another, in seconds.
+SILENT_S: Final = 60.0
+#: Seconds between two searches for such logins.
+_SEARCH_EVERY_S: Final = 1.0
 #: Letters of a code that a person types: no vowels, which make words, and none that looks like a digit (RFC 8628, 6.1).
 LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"
 _LENGTH: Final = 8
@@ -59,12 +64,18 @@ class Login:
     user_code: str  #: Without the dash.
     host: str  #: What the command says the machine is called: ASCII, and not to be believed.
     address: str  #: Where the command's request came from.
+    network: str  #: What it counts for.
     rights: str  #: Which rights it asks for: a key of `roles.LOGIN_RIGHTS`.
-    ends_at: float
+    began_at: float
     decided: bool = False
     consent: Consent | None = None
     _interval_s: float = INTERVAL_S
     _asked_at: float | None = None
+
+    def is_silent(self, now: float) -> bool:
+        """Return whether its command seems to have ended."""
+        last = self.began_at if self._asked_at is None else self._asked_at
+        return now - last > self._interval_s + SILENT_S
 
     def ask(self, now: float) -> Answer:
         """Return what the command is told, and note that it has asked."""
@@ -87,33 +98,39 @@ class DeviceGrants:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        #: By the digest of the device code, the oldest first. A used one stays to its end: it counts for its address.
-        self._logins: dict[str, Login] = {}
+        #: By the digest of the device code, the oldest first.
+        self._logins: OrderedDict[str, Login] = OrderedDict()
         self._by_user_code: dict[str, Login] = {}
+        self._of_network: Counter[str] = Counter()
+        self._searched_at = -_SEARCH_EVERY_S
 
-    def begin(self, host: str, address: str, rights: str) -> Begun:
+    def begin(self, host: str, address: str, rights: str, network: str = "") -> Begun:
         """Begin a login.
 
         Args:
             host: What the command says its machine is called; it may be any text.
             address: Where the request came from.
             rights: Which rights it asks for.
+            network: What the request counts for; empty: the address.
 
         Raises:
-            TooManyLogins: There are too many, from this address or of all.
+            TooManyLogins: There are too many, from this network or of all, and their commands all go on asking.
         """
-        self._forget()
-        of_address = sum(one.address == address for one in self._logins.values())
-        if len(self._logins) >= MOST or of_address >= MOST_OF_ADDRESS:
+        now, network = self._clock(), network or address
+        self._forget(now)
+        if self._is_full(network):
+            self._make_room(now)
+        if self._is_full(network):
             raise TooManyLogins
         device_code, user_code = secrets.token_urlsafe(32), self._new_user_code()
-        made = Login(user_code, plain_host(host), address, rights, self._clock() + LIFETIME_S)
+        made = Login(user_code, plain_host(host), address, network, rights, now)
         self._logins[_digest(device_code)] = self._by_user_code[user_code] = made
+        self._of_network[network] += 1
         return Begun(device_code, f"{user_code[:4]}-{user_code[4:]}")
 
     def find(self, typed: str) -> Login | None:
         """Return the login whose code a person has typed; None: it is unknown, decided or over."""
-        self._forget()
+        self._forget(self._clock())
         found = self._by_user_code.get(typed_code(typed))
         return None if found is None or found.decided else found
 
@@ -127,23 +144,41 @@ class DeviceGrants:
 
     def ask(self, device_code: str) -> tuple[Answer, Login | None]:
         """Return what the command is told. With `yes` comes the login, once: the code is used up."""
-        self._forget()
-        found = self._logins.get(_digest(device_code))
+        now, digest = self._clock(), _digest(device_code)
+        self._forget(now)
         # A restart has forgotten codes that were good: an unknown one is as an old one.
-        if found is None or found.user_code not in self._by_user_code:
+        if (found := self._logins.get(digest)) is None:
             return "expired_token", None
-        answer = found.ask(self._clock())
+        answer = found.ask(now)
         if answer in ("yes", "access_denied"):
-            del self._by_user_code[found.user_code]
+            self._drop(digest)
         return answer, found if answer == "yes" else None
 
-    def _forget(self) -> None:
-        now = self._clock()
-        for digest, login in list(self._logins.items()):
-            if login.ends_at > now:
-                break
-            del self._logins[digest]
-            self._by_user_code.pop(login.user_code, None)
+    def _is_full(self, network: str) -> bool:
+        return len(self._logins) >= MOST or self._of_network[network] >= MOST_OF_NETWORK
+
+    def _make_room(self, now: float) -> None:
+        """Forget logins whose commands have ended. Who floods the table has to go on asking for each place."""
+        if now - self._searched_at < _SEARCH_EVERY_S:
+            return
+        self._searched_at = now
+        for digest in [digest for digest, login in self._logins.items() if login.is_silent(now)]:
+            self._drop(digest)
+
+    def _forget(self, now: float) -> None:
+        """Forget logins that are too old."""
+        while self._logins:
+            digest, oldest = next(iter(self._logins.items()))
+            if oldest.began_at + LIFETIME_S > now:
+                return
+            self._drop(digest)
+
+    def _drop(self, digest: str) -> None:
+        login = self._logins.pop(digest)
+        del self._by_user_code[login.user_code]
+        self._of_network[login.network] -= 1
+        if not self._of_network[login.network]:
+            del self._of_network[login.network]
 
     def _new_user_code(self) -> str:
         while True:

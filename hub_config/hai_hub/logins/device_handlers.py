@@ -6,26 +6,27 @@ JupyterHub's own OAuth does not fit: it refuses clients without a secret, and a 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from jupyterhub.apihandlers.base import APIHandler
 from jupyterhub.handlers.base import BaseHandler
-from jupyterhub.utils import isoformat, url_path_join
+from jupyterhub.utils import isoformat, maybe_future, url_path_join
 from tornado.web import HTTPError, authenticated
 
 from hai_hub.config.roles import ACCESS, LOGIN_RIGHTS, READ
 from hai_hub.logins.device_grants import (
     INTERVAL_S,
     LIFETIME_S,
-    MOST_OF_ADDRESS,
+    MOST_OF_NETWORK,
     Consent,
     DeviceGrants,
     Login,
     TooManyLogins,
 )
-from hai_hub.logins.device_texts import texts_for
-from hai_hub.logins.login_guard import address_of, too_many
+from hai_hub.logins.device_texts import length_of, texts_for
+from hai_hub.logins.login_guard import address_of, network_of, too_many
 from hai_hub.logins.slowing import Guessing
 from hai_hub.logins.user_limits import MOST_TOKENS, tokens_of
 
@@ -34,9 +35,8 @@ DEVICE: Final = r"/hai/device"
 _BEGIN: Final = r"/hai/device/code"
 _TOKEN: Final = r"/hai/device/token"  # noqa: S105  # a path
 _OWN: Final = r"/hai/token"
-#: Days for which a token is good.
-DAYS: Final = 30
-_DAY_S: Final = 86_400
+#: Seconds for which a token is good, unless JupyterHub.token_expires_in_max_seconds is less.
+LASTS_S: Final = 30 * 86_400
 #: The name that RFC 8628 gives to this way.
 GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
 _SENTENCES: Final = {
@@ -47,14 +47,19 @@ _SENTENCES: Final = {
 }
 
 
-def install_device_logins() -> None:
-    """Add the endpoints and the page to this Hub process."""
+def install_device_logins(public_url: str = "") -> None:
+    """Add the endpoints and the page to this Hub process.
+
+    Args:
+        public_url: Address of the platform in browsers, without a path; JupyterHub.public_url wins. Empty: it has none
+            that the Hub knows.
+    """
     from jupyterhub import apihandlers
 
     given: dict[str, Any] = {"grants": DeviceGrants()}
     routes: list[Any] = [
         (DEVICE, DevicePage, {**given, "guessing": Guessing()}),
-        (_BEGIN, DeviceCode, given),
+        (_BEGIN, DeviceCode, {**given, "public_url": public_url}),
         (_TOKEN, DeviceToken, given),
         (_OWN, OwnToken),
     ]
@@ -89,6 +94,11 @@ class _Endpoint(APIHandler):
 class DeviceCode(_Endpoint):
     """Begins a login: gives the command its secret code, and a code for the person."""
 
+    def initialize(self, grants: DeviceGrants, public_url: str = "") -> None:
+        """Store the arguments of the routing table; tornado calls this."""
+        super().initialize(grants)
+        self._public_url = public_url
+
     async def post(self) -> None:
         """Begin."""
         rights = self.get_body_argument("scope", "tasks")
@@ -97,29 +107,33 @@ class DeviceCode(_Endpoint):
             return
         host, address = self.get_body_argument("host", ""), address_of(self.request)
         try:
-            begun = self._grants.begin(host, address, rights)
+            begun = self._grants.begin(host, address, rights, network_of(address))
         except TooManyLogins:
             raise too_many(
-                f"Too many logins wait for an answer, here or at your address (at most {MOST_OF_ADDRESS}): try again "
+                f"Too many logins wait for an answer, here or at your address (at most {MOST_OF_NETWORK}): try again "
                 "in some minutes, or log in with --user NAME or --token-stdin",
                 60,
             ) from None
+        public = self._public_page()
         self._answer(
             {
                 "device_code": begun.device_code,
                 "user_code": begun.user_code,
-                "verification_uri": self._page(),
+                "verification_uri": public or self._page(f"{self.request.protocol}://{self.request.host}"),
+                # Not of the standard: what the command shows in place of the address that it was given.
+                "public_uri": public,
                 "expires_in": int(LIFETIME_S),
                 "interval": int(INTERVAL_S),
             }
         )
 
-    def _page(self) -> str:
-        own = f"{self.request.protocol}://{self.request.host}/"
-        public = self.settings.get("public_url")
-        if public:
-            own = f"{public.scheme}://{public.netloc}/"
-        return str(url_path_join(own, self.hub.base_url, DEVICE))
+    def _public_page(self) -> str:
+        configured = self.settings.get("public_url")
+        origin = f"{configured.scheme}://{configured.netloc}" if configured else self._public_url
+        return self._page(origin) if origin else ""
+
+    def _page(self, origin: str) -> str:
+        return str(url_path_join(origin, self.hub.base_url, DEVICE))
 
 
 class DeviceToken(_Endpoint):
@@ -132,9 +146,17 @@ class DeviceToken(_Endpoint):
         answer, login = self._grants.ask(self.get_body_argument("device_code", ""))
         if login is None or login.consent is None:
             return self._refuse(answer)
-        return self._give(login, login.consent)
+        return await self._give(login, login.consent)
 
-    def _give(self, login: Login, consent: Consent) -> None:
+    async def _give(self, login: Login, consent: Consent) -> None:
+        try:
+            # Who could not sign in now gets no token: archived users and those of JupyterHub's blocked_users.
+            allowed = await maybe_future(self.authenticator.check_blocked_users(consent.name, None))
+        except HTTPError as error:
+            return self._refuse("access_denied", str(error.log_message))
+        if not allowed:
+            return self._refuse("access_denied", f"{consent.name} may not sign in any more")
+        # From here on nothing is waited for: what is seen is so when the token is made.
         user = self.find_user(consent.name)
         if user is None or user.orm_user.id != consent.user_id:
             return self._refuse("access_denied", f"there is no user {consent.name} any more")
@@ -143,7 +165,7 @@ class DeviceToken(_Endpoint):
                 "access_denied",
                 f"{user.name} has {MOST_TOKENS} tokens, which is the most: revoke some on the Hub's page /hub/token",
             )
-        lasts_s = min(DAYS * _DAY_S, self.settings.get("token_expires_in_max_seconds") or DAYS * _DAY_S)
+        lasts_s = _lasts_s(self.settings)
         ends_at = datetime.now(UTC) + timedelta(seconds=lasts_s)
         try:
             token = user.orm_user.new_api_token(
@@ -162,6 +184,10 @@ class DeviceToken(_Endpoint):
                 "expires_at": ends_at.isoformat(timespec="seconds"),
             }
         )
+
+
+def _lasts_s(settings: Mapping[str, Any]) -> int:
+    return min(LASTS_S, settings.get("token_expires_in_max_seconds") or LASTS_S)
 
 
 class OwnToken(APIHandler):
@@ -188,7 +214,8 @@ class OwnToken(APIHandler):
     def _token(self) -> Any:
         token = self.get_token()
         if token is None or token.user is None:
-            raise HTTPError(403, "send `Authorization: Bearer <token>` with a user's token")
+            # 403 is any refusal, such as a proxy's; by 401 the command knows that the token is of no use any more.
+            raise HTTPError(401, "the Hub does not know this token: it has ended, was revoked, or is no user's")
         return token
 
 
@@ -208,12 +235,12 @@ class DevicePage(BaseHandler):
     async def post(self) -> None:
         """Show who asks for what, or take the answer."""
         user, address = self.current_user, address_of(self.request)
-        if wait_s := self._guessing.wait_s(user.name, address):
+        if wait_s := self._guessing.wait_s(user.name, network_of(address)):
             raise too_many(self._say["slow"].format(n=wait_s), wait_s)
         typed, answer = self.get_body_argument("user_code", ""), self.get_body_argument("answer", "")
         login = self._grants.find(typed)
         if login is None:
-            self._guessing.failed(user.name, address)
+            self._guessing.failed(user.name, network_of(address))
             self.set_status(404)
             return await self._show("ask", problem="unknown")
         scopes = self._scopes(login)
@@ -238,4 +265,5 @@ class DevicePage(BaseHandler):
     async def _show(self, step: str, **shown: Any) -> None:
         self.set_header("Cache-Control", "no-store")
         self.set_header("Vary", "Accept-Language")
-        self.finish(await self.render_template("device.html", step=step, say=self._say, days=DAYS, **shown))
+        lasts = length_of(_lasts_s(self.settings), self._say)
+        self.finish(await self.render_template("device.html", step=step, say=self._say, lasts=lasts, **shown))

@@ -21,7 +21,10 @@ ENGLISH: Final[Mapping[str, str]] = {
     "address": "Address",
     "rights": "It may",
     "until": "Until",
-    "days": "{n} days from now, or hai logout",
+    "end": "{length} from now, or hai logout",
+    "day": "{n} days",
+    "hour": "{n} hours",
+    "minute": "{n} minutes",
     "warning": "Say yes only if you have just typed hai login on this machine. If somebody sent you this code, say no.",
     "yes": "Yes, let it in",
     "no": "No",
@@ -48,7 +51,10 @@ CHINESE: Final[Mapping[str, str]] = {
     "address": "地址",
     "rights": "它可以",
     "until": "有效期",
-    "days": "{n} 天，或直到运行 hai logout",
+    "end": "{length}，或直到运行 hai logout",
+    "day": "{n} 天",
+    "hour": "{n} 小时",
+    "minute": "{n} 分钟",
     "warning": "只有您刚刚在这台机器上输入了 hai login，才选择“允许”。如果代码是别人发给您的，请选择“拒绝”。",
     "yes": "允许",
     "no": "拒绝",
@@ -72,3 +78,11 @@ def texts_for(header: str) -> Mapping[str, str]:
         if tag.partition("-")[0] == "en":
             return ENGLISH
     return ENGLISH
+
+
+def length_of(seconds: int, texts: Mapping[str, str]) -> str:
+    """Return a length of time in words: in the largest unit of which it has two or more, rounded down."""
+    for unit, unit_s in (("day", 86_400), ("hour", 3600)):
+        if seconds >= 2 * unit_s:
+            return texts[unit].format(n=seconds // unit_s)
+    return texts["minute"].format(n=seconds // 60)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -13,6 +15,7 @@ import ldap3
 from ldap3.core.exceptions import LDAPException, LDAPInvalidFilterError
 from ldap3.utils.conv import escape_filter_chars
 
+from hai_hub.logins.claims import MOST_READ
 from hai_hub.logins.questions import Away
 
 #: Seconds for a connection, and for an answer.
@@ -21,11 +24,21 @@ _ANSWER_S: Final = 10
 #: Groups in one answer.
 _PAGE: Final = 500
 _MEMBER_OF: Final = "memberOf"
+#: Groups of one user that are asked for: a table of groups reads no more.
+_MOST_GROUPS: Final = MOST_READ + 1
+#: Characters of a name, and bytes of a password: directories close a connection that says more at once.
+_LONGEST_NAME: Final = 255
+_LONGEST_PASSWORD: Final = 10_000
 #: Status 0 of RFC 4511, the one of a lookup that met its limit, and what says that a password is wrong.
 _DONE: Final = 0
 _LIMIT: Final = 4
 _NO_OBJECT: Final = 32
 _WRONG: Final = 49
+#: What is said of a user who is locked, has no password, or has just been removed; of that user alone, so it is no
+#: trouble of the directory: constraintViolation, inappropriateAuthentication, insufficientAccessRights,
+#: unwillingToPerform.
+_NOT_IN: Final = frozenset({19, _NO_OBJECT, 48, _WRONG, 50, 53})
+_PLACE: Final = re.compile(r"\{(dn|user)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +102,21 @@ class Directory:
 
     def signed_in(self, name: str, password: str) -> DirectoryUser | None:
         """Return a user if this is their password, else None. Raises Away."""
-        # A directory lets anybody in who names a user and no password (RFC 4513, 5.1.2).
-        if not password or "\0" in password:
+        secret = _bytes_of(password)
+        # A directory lets anybody in who names a user and no password (RFC 4513, 5.1.2), or neither.
+        if not secret or len(secret) > _LONGEST_PASSWORD or b"\0" in secret:
             return None
         with self._connection() as connection:
             found = self._found(connection, name)
-        if found is None:
+        if found is None or not found.dn:
             return None
-        with self._opened(found.dn, password) as (_, right):
+        with self._opened(found.dn, secret, refused=_NOT_IN) as (_, right):
             return found if right else None
 
     @contextmanager
     def _connection(self) -> Iterator[Any]:
         """Connect as the account that looks up others. Raises Away."""
-        with self._opened(self._is.bind_dn, self._is.bind_password) as (connection, right):
+        with self._opened(self._is.bind_dn, self._is.bind_password.encode()) as (connection, right):
             if not right:
                 raise self._away(
                     "bindDn",
@@ -112,8 +126,16 @@ class Directory:
             yield connection
 
     @contextmanager
-    def _opened(self, dn: str, password: str) -> Iterator[tuple[Any, bool]]:
-        """Connect as somebody; yields the connection, and whether the password is right. Raises Away."""
+    def _opened(
+        self, dn: str, password: bytes, *, refused: frozenset[int] = frozenset({_WRONG})
+    ) -> Iterator[tuple[Any, bool]]:
+        """Connect as somebody; yields the connection, and whether the password is right. Raises Away.
+
+        Args:
+            dn: Who; empty: nobody.
+            password: As bytes, which ldap3 leaves as they are: it refuses some texts, and makes others of others.
+            refused: Statuses that say that it is not right; others are trouble of the directory.
+        """
         connection = ldap3.Connection(
             self._server,
             user=dn or None,
@@ -131,7 +153,7 @@ class Directory:
                 if not isinstance(connection.socket, ssl.SSLSocket):
                     raise self._away("startTls", f"is true, and {self._is.address} does not encrypt: use ldaps://.")
             right = bool(connection.bind(read_server_info=False))
-            if not right and connection.result["result"] != _WRONG:
+            if not right and connection.result["result"] not in refused:
                 raise self._away("address", f"{self._is.address} refuses to let {dn!r} in ({_said(connection)}).")
             yield connection, right
         except LDAPInvalidFilterError:
@@ -149,19 +171,21 @@ class Directory:
                 opened.close()
 
     def _found(self, connection: Any, name: str) -> DirectoryUser | None:
-        wanted = self._is.user_filter.replace("{user}", escape_filter_chars(name))
+        if not name or len(name) > _LONGEST_NAME or not _bytes_of(name):
+            return None
+        wanted = filled_in(self._is.user_filter, user=name)
         attributes = [self._is.name_attribute, _MEMBER_OF, *self._is.attributes]
         connection.search(self._is.user_base, wanted, attributes=attributes, size_limit=2)
-        self._check(connection, "userBase", self._is.user_base)
+        self._check(connection, "userBase", self._is.user_base, _DONE, _LIMIT)
         entries = [each for each in connection.response or () if each.get("type") == "searchResEntry"]
         if len(entries) != 1:
             return None
         kept = {key: _texts(values) for key, values in entries[0]["raw_attributes"].items()}
         names = next((values for key, values in kept.items() if key.lower() == self._is.name_attribute.lower()), [])
-        if not names:
-            raise self._away(
-                "nameAttribute", f"{self._is.name_attribute} is not there, or may not be read, at {name!a}."
-            )
+        if len(names) != 1:
+            # Of several, the next answer may have another one first, and one may be somebody else's.
+            why = "has several values" if names else "is not there, or may not be read,"
+            raise self._away("nameAttribute", f"{self._is.name_attribute} {why} at {name!a}.")
         groups = {group for key, values in kept.items() if key.lower() == _MEMBER_OF.lower() for group in values}
         groups |= set(self._groups(connection, entries[0]["dn"], names[0]))
         attributes_kept = {key: values for key, values in kept.items() if key.lower() != _MEMBER_OF.lower() and values}
@@ -170,26 +194,40 @@ class Directory:
     def _groups(self, connection: Any, dn: str, name: str) -> Iterator[str]:
         if not self._is.group_base:
             return
-        wanted = self._is.group_filter.replace("{dn}", escape_filter_chars(dn))
-        wanted = wanted.replace("{user}", escape_filter_chars(name))
+        wanted = filled_in(self._is.group_filter, dn=dn, user=name)
         found = connection.extend.standard.paged_search(
-            self._is.group_base, wanted, attributes=["1.1"], paged_size=_PAGE, generator=False
+            self._is.group_base, wanted, attributes=["1.1"], paged_size=_PAGE, generator=True
         )
-        self._check(connection, "groupBase", self._is.group_base)
-        yield from (each["dn"] for each in found if each.get("type") == "searchResEntry")
+        entries = (each["dn"] for each in found if each.get("type") == "searchResEntry")
+        yield from itertools.islice(entries, _MOST_GROUPS)
+        # Half of the groups would look as if the user had left the others.
+        self._check(connection, "groupBase", self._is.group_base, _DONE)
 
-    def _check(self, connection: Any, setting: str, base: str) -> None:
-        """Raise Away if the directory did not search."""
+    def _check(self, connection: Any, setting: str, base: str, *good: int) -> None:
+        """Raise Away if the directory did not search: `good` are the statuses of a search that it did."""
         result = connection.result["result"]
         if result == _NO_OBJECT:
             raise self._away(
                 setting, f"{self._is.address} has no {base!r}, or does not show it to {self._is.bind_dn!r}."
             )
-        if result not in (_DONE, _LIMIT):
+        if result not in good:
             raise self._away(setting, f"{self._is.address} does not search below {base!r} ({_said(connection)}).")
 
     def _away(self, setting: str, what: str) -> Away:
         return Away(f"logins.ldap.{setting}: {what}")
+
+
+def filled_in(pattern: str, **given: str) -> str:
+    """Return a filter with `{dn}` and `{user}` filled in, once: what is filled in may hold such words itself."""
+    return _PLACE.sub(lambda place: escape_filter_chars(given[place[1]]) if place[1] in given else place[0], pattern)
+
+
+def _bytes_of(text: str) -> bytes:
+    """Return a text as UTF-8; nothing for one that has no such form, as JSON can send it."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return b""
 
 
 def _said(connection: Any) -> str:

@@ -7,14 +7,23 @@ believes any certificate, and knows a user's groups at the login alone.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
 
 from tornado.web import HTTPError
 from traitlets import Bool, List, Unicode
 
+from hai_hub.logins.authenticator import after_whole_seconds
 from hai_hub.logins.directory import Directory, DirectorySettings, DirectoryUser
 from hai_hub.logins.in_step import InStep
+from hai_hub.logins.login_guard import too_many
 from hai_hub.logins.questions import Away, Gone
+
+#: Questions to the directory at once, and logins that may wait for one.
+AT_ONCE: Final = 16
+MOST_WAITING: Final = 100
 
 
 class LdapAuthenticator(InStep):
@@ -33,8 +42,14 @@ class LdapAuthenticator(InStep):
     )
     attributes = List(Unicode(), ["uidNumber", "gidNumber", "homeDirectory"], config=True, help="Attributes to keep.")
 
+    _clock = staticmethod(time.monotonic)
+    _sleep = staticmethod(asyncio.sleep)
+
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
+        #: Of its own: while a directory hangs, it holds up nothing else that the Hub does in threads.
+        self._threads = ThreadPoolExecutor(AT_ONCE, "ldap")
+        self._waiting = 0
         self.directory = Directory(
             DirectorySettings(
                 address=self.address,
@@ -52,17 +67,28 @@ class LdapAuthenticator(InStep):
 
     async def authenticate(self, _handler: Any, data: Any) -> dict[str, Any] | None:
         """Return the model of who signs in; None: no such user, or another password. Raises HTTPError (503)."""
-        name, password = str(data.get("username", "")), str(data.get("password", ""))
+        name, password, began = str(data.get("username", "")), str(data.get("password", "")), self._clock()
+        if self._waiting >= MOST_WAITING:
+            raise too_many("Too many people sign in at once, or the directory is slow: try again in a minute", 60)
+        self._waiting += 1
         try:
-            found = await asyncio.to_thread(self.directory.signed_in, name, password)
+            found = await self._in_thread(self.directory.signed_in, name, password)
         except Away as away:
             self.log.error("%s", away)
             raise HTTPError(503, f"{away} Nobody can sign in until then.") from None
-        return None if found is None else self._model(found)
+        finally:
+            self._waiting -= 1
+        if found is None:
+            await after_whole_seconds(self._clock() - began, self._sleep)
+            return None
+        return self._model(found)
+
+    async def _in_thread(self, ask: Callable[..., DirectoryUser | None], *given: str) -> DirectoryUser | None:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, ask, *given)
 
     async def ask_again(self, name: str, _state: dict[str, Any]) -> dict[str, Any]:
         """Return what the directory says now. See InStep."""
-        found = await asyncio.to_thread(self.directory.find, name)
+        found = await self._in_thread(self.directory.find, name)
         if found is None or self.normalize_username(found.name) != name:
             raise Gone(f"the directory has no such user below {self.user_base}")
         return self._model(found)

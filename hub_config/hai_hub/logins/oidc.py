@@ -85,6 +85,12 @@ class OidcAuthenticator(CarefulOAuth):
                 f"logins.oidc.usernameClaim: {self.issuer} says no {self.name_claim} of you; it says"
                 f" {names_in(user_info)}. Ask the platform's admin to choose one of these.",
             )
+        if self.name_claim == "email" and str(user_info.get("email_verified", True)).lower() == "false":
+            # Anybody may write any address into an account of their own, such as an admin's.
+            raise HTTPError(
+                403,
+                f"logins.oidc.usernameClaim: {self.issuer} has not verified that {told!a} is yours: verify it there.",
+            )
         if not self.name_domain:
             return told
         name, _, domain = told.rpartition("@")

@@ -43,6 +43,7 @@ def _alphabet(char: str) -> str:
 
 
 _validate_username = Authenticator.validate_username
+_normalize_username = Authenticator.normalize_username
 
 
 def refuse_look_alikes() -> None:
@@ -51,4 +52,9 @@ def refuse_look_alikes() -> None:
     def validate_username(self: Any, username: str) -> bool:
         return refusal_of(username) is None and bool(_validate_username(self, username))
 
+    def normalize_username(self: Any, username: str) -> str:
+        # It is refused as it is: in small letters it may be another's name, as the sign of Kelvin is a `k` then.
+        return username if refusal_of(username) else str(_normalize_username(self, username))
+
     Authenticator.validate_username = validate_username
+    Authenticator.normalize_username = normalize_username

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
@@ -13,6 +16,14 @@ from tornado.web import HTTPError
 _PATIENCE_S: Final = 5.0
 #: Seconds after a provider has not answered in which requests do not wait for it.
 _AWAY_S: Final = 15.0
+#: About how many users it must have failed to answer in that time, and answered about nobody since, so that no request
+#: waits for it.
+_SEVERAL: Final = 3
+#: Seconds for which groups are kept of a user about whom alone it does not answer: the user may see to that, for
+#: example by using up the user's own share of requests.
+UNANSWERED_S: Final = 3600.0
+#: What comes of an answer that has not the shape that it should have.
+_MISSHAPEN: Final = (AttributeError, LookupError, RecursionError, TypeError, ValueError, HTTPError)
 #: Since when the provider does not know a login any more, in `auth_state`: seconds since 1970.
 _ENDED_AT: Final = "hai_ended_at"
 
@@ -38,23 +49,35 @@ class LoginState(Enum):
     AWAY = "away"
 
 
+@dataclass(frozen=True, slots=True)
+class _Unanswered:
+    """A user about whom the provider does not answer."""
+
+    since: float  #: Since when, without a time in which it answered about nobody.
+    last: float  #: When it was last asked.
+    sentence: str
+
+
 class Questions:
     """The questions of one authenticator.
 
+    What comes of a question about one user costs others nothing: a user may have a part in it.
+
     Args:
         asker: The authenticator, an `InStep`.
+        clock: Returns monotonic time in seconds.
     """
 
-    def __init__(self, asker: Any) -> None:
-        self._asker = asker
+    def __init__(self, asker: Any, clock: Callable[[], float] = time.monotonic) -> None:
+        self._asker, self._clock = asker, clock
         self._open: dict[str, asyncio.Task[LoginState]] = {}
-        self._away_at = -_AWAY_S
-        self._is_away = False
+        self._unanswered: dict[str, _Unanswered] = {}
+        self._answered_at = -math.inf
         self._gone: set[str] = set()
 
     async def soon(self, user: Any) -> LoginState:
         """Return what the provider says within some seconds; AWAY if it has not answered by then."""
-        if time.monotonic() - self._away_at < _AWAY_S:
+        if self._is_away(user.name):
             return LoginState.AWAY
         try:
             return await asyncio.wait_for(asyncio.shield(self.ask(user)), _PATIENCE_S)
@@ -78,9 +101,10 @@ class Questions:
         if _ENDED_AT in state:
             return self._after_the_end(user, state)
         try:
-            model = await self._asker.ask_again(user.name, state)
+            model = await self._asked(user.name, state)
             await _check_still(self._asker, user.name, model)
         except Ended:
+            self._note_answer(user.name)
             if state:
                 self._asker.log.info(
                     "The provider has ended the login of %s: no groups until the next login", user.name
@@ -88,6 +112,7 @@ class Questions:
                 await user.save_auth_state({**state, _ENDED_AT: time.time()})
             return self._after_the_end(user, {**state, _ENDED_AT: time.time()})
         except Gone as gone:
+            self._note_answer(user.name)
             user.sync_groups([])
             # Else JupyterHub would not ask at the next requests.
             user._auth_refreshed = None
@@ -96,9 +121,8 @@ class Questions:
                 self._asker.log.warning("%s may not sign in any more and has no groups: %s", user.name, gone)
             return LoginState.GONE
         except Away as away:
-            self._note_away(str(away))
-            return LoginState.AWAY
-        self._note_back()
+            return self._after_silence(user, str(away))
+        self._note_answer(user.name)
         self._gone.discard(user.name)
         user.sync_groups(model["groups"])
         if model["auth_state"] != state:
@@ -112,16 +136,46 @@ class Questions:
         user._auth_refreshed = None
         return LoginState.ENDED
 
-    def _note_away(self, sentence: str) -> None:
-        self._away_at = time.monotonic()
-        if not self._is_away:
-            self._is_away = True
-            self._asker.log.error("%s Groups and sessions stay as they are until it answers.", sentence)
+    async def _asked(self, name: str, state: dict[str, Any]) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = await self._asker.ask_again(name, state)
+        except _MISSHAPEN as error:
+            raise misshapen(error) from None
+        return found
 
-    def _note_back(self) -> None:
-        if self._is_away:
-            self._is_away = False
+    def _is_away(self, name: str) -> bool:
+        """Return whether a question about this user would be one too many now."""
+        now = self._clock()
+        if (own := self._unanswered.get(name)) is not None and now - own.last < _AWAY_S:
+            return True
+        since = max(self._answered_at, now - _AWAY_S)
+        return sum(each.last > since for each in self._unanswered.values()) >= _SEVERAL
+
+    def _after_silence(self, user: Any, sentence: str) -> LoginState:
+        now, before = self._clock(), self._unanswered.get(user.name)
+        if sentence not in {each.sentence for each in self._unanswered.values()}:
+            self._asker.log.error("%s Groups and sessions stay as they are until it answers.", sentence)
+        # Only the time counts in which it answered about others between two questions about this user.
+        since = before.since if before is not None and self._answered_at >= before.last else now
+        self._unanswered[user.name] = _Unanswered(since, now, sentence)
+        if now - since < UNANSWERED_S:
+            return LoginState.AWAY
+        self._asker.say_once(
+            f"silence about {user.name}",
+            f"There was no answer about {user.name} for an hour, and about others there was: as if the login had ended",
+        )
+        return self._after_the_end(user, {_ENDED_AT: time.time() - (now - since)})
+
+    def _note_answer(self, name: str) -> None:
+        self._answered_at = self._clock()
+        own = self._unanswered.pop(name, None)
+        if own is not None and own.sentence not in {each.sentence for each in self._unanswered.values()}:
             self._asker.log.info("The provider of logins answers again")
+
+
+def misshapen(error: BaseException) -> Away:
+    """Return the error of an answer that has not the shape that it should have."""
+    return Away(f"logins: the provider answers in a shape that is not known ({type(error).__name__}): see its own log.")
 
 
 async def _check_still(asker: Any, name: str, model: dict[str, Any]) -> None:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import pytest
 
-from hai_hub.logins.device_grants import MOST_OF_ADDRESS
+from hai_hub.logins.device_grants import MOST_OF_NETWORK
 from hai_hub.logins.device_handlers import GRANT
+from hai_hub.logins.user_limits import MOST_TOKENS
 from kit.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ async def test_a_person_lets_a_machine_in_and_the_token_is_given_once(up: Up, pe
         async with api.delete("/hub/hai/token") as answer:
             assert answer.status == 204
         async with api.get("/hub/hai/token") as answer:
-            assert answer.status == 403
+            assert answer.status == 401
 
 
 async def test_a_no_is_told_and_of_two_answers_the_first_counts(up: Up, people: dict[str, Person]) -> None:
@@ -218,8 +219,65 @@ async def test_the_command_from_the_address_to_the_logout(
         assert found[1] not in line
 
 
+async def consented(up: Up, person: Person) -> str:
+    """A login to which a person has said yes: the command's code."""
+    _, begun = await begin(up)
+    assert (await person.types(begun["user_code"], "yes"))[0] == 200
+    return str(begun["device_code"])
+
+
+async def test_who_changed_between_the_yes_and_the_token_gets_none(up: Up, people: dict[str, Person]) -> None:
+    async with up.api(await up.token_of_an_admin()) as admin:
+
+        async def refused(name: str, *, deletes: bool) -> str:
+            """What the command is told if an admin deletes or archives the user in between."""
+            password = up.add(name)
+            status, client = await up.log_in(name, password)
+            assert status == 302
+            code = await consented(up, Person(client))
+            await client.close()
+            if deletes:
+                async with admin.delete(f"/hub/api/users/{name}") as answer:
+                    assert answer.status == 204, await answer.text()
+            else:
+                up.archive(name)
+            _, told = await ask(up, code)
+            assert told["error"] == "access_denied", told
+            return str(told["error_description"])
+
+        # The Hub archives whom it deletes.
+        assert "del is archived" in await refused("del", deletes=True)
+        assert "arc is archived" in await refused("arc", deletes=False)
+    up.archive()
+
+
+async def test_who_has_the_most_tokens_is_told_and_gets_none(up: Up, people: dict[str, Person]) -> None:
+    code = await consented(up, people["eve"])
+    async with up.api(await up.token_of_an_admin()) as admin:
+        for _ in range(MOST_TOKENS):
+            async with admin.post("/hub/api/users/eve/tokens", json={}) as answer:
+                assert answer.status == 201
+    _, told = await ask(up, code)
+    assert (told["error"], f"{MOST_TOKENS} tokens" in told["error_description"]) == ("access_denied", True)
+
+
+async def test_a_service_or_nobody_has_no_token_of_their_own_to_end(up: Up) -> None:
+    for token in (None, "made-up", (up.state / "secrets" / "service_token").read_text().strip()):
+        async with up.api(token) as api:
+            for method in ("GET", "DELETE"):
+                async with api.request(method, "/hub/hai/token") as answer:
+                    assert (answer.status, "does not know" in (await answer.json())["message"]) == (401, True)
+
+
+async def test_an_address_that_a_machine_names_itself_is_not_shown(up: Up, people: dict[str, Person]) -> None:
+    _, begun = await begin(up, **{"X-Forwarded-For": "6.6.6.6", "X-Real-Ip": "6.6.6.6"})
+    _, text = await people["bob"].types(begun["user_code"])
+    assert "6.6.6.6" not in text
+    assert "127.0.0.1" in text
+
+
 async def test_one_address_cannot_take_all_places(up: Up) -> None:
     """Last: it fills the places of this address."""
-    answers = [(await begin(up))[0] for _ in range(MOST_OF_ADDRESS + 1)]
+    answers = [(await begin(up))[0] for _ in range(MOST_OF_NETWORK + 1)]
     assert answers[0] == 200
     assert answers[-1] == 429

@@ -68,6 +68,32 @@ async def test_a_limit_of_github_takes_no_groups(github: GitHub, status: int) ->
     assert (await it.questions.ask(user), user.groups) == (LoginState.AWAY, ["cv", "staff"])
 
 
+@pytest.mark.parametrize(
+    ("what", "answer"),
+    [
+        ("user", {}),
+        ("user", {"login": "ada"}),
+        ("user", {"login": 5, "id": 7}),
+        ("user/orgs", {"login": "acme"}),
+        ("user/orgs", [5]),
+        ("user/orgs", [{"name": "acme"}]),
+        ("user/teams", [{"slug": "cv", "organization": None}]),
+        ("user/teams", "acme:cv"),
+    ],
+)
+async def test_an_answer_of_another_shape_is_a_sentence_and_takes_no_groups(
+    github: GitHub, what: str, answer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    it = make(github)
+    user = FakeUser("ada", await sign_in(it))
+    about = github.about
+    monkeypatch.setattr(github, "about", lambda asked: answer if asked == what else about(asked))
+    assert (await it.questions.ask(user), user.groups) == (LoginState.AWAY, ["cv", "staff"])
+    with pytest.raises(HTTPError) as refused:
+        await sign_in(it)
+    assert (refused.value.status_code, "Nobody can sign in until then" in refused.value.log_message) == (503, True)
+
+
 async def test_a_name_that_somebody_else_has_taken_is_refused(github: GitHub) -> None:
     it = make(github)
     ada = FakeUser("ada", await sign_in(it))

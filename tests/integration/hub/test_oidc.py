@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from tornado.web import HTTPError
 
 from hai_hub.logins import careful_http, questions
 from hai_hub.logins.oidc import OidcAuthenticator
+from hai_hub.logins.plain_names import refuse_look_alikes
 from hai_hub.logins.questions import LoginState
 from kit.logins.browser import Visit
 from kit.logins.provider import CLIENT_SECRET, Provider
@@ -19,6 +21,7 @@ from kit.logins.users import FakeUser
 from kit.waiting import until
 
 ROWS = [{"match": "/ml/(.+)", "group": r"\1"}, {"match": "platform", "group": "hai-admins", "admin": True}]
+BOSS = "boss@example.org"
 Make = Callable[..., OidcAuthenticator]
 
 
@@ -277,6 +280,114 @@ async def test_a_name_of_several_lines_is_one_line_of_the_log(
     said = [record.getMessage() for record in caplog.records if record.name == "logins"]
     assert said
     assert not [text for text in said if "\n" in text]
+
+
+@pytest.mark.parametrize(
+    ("groups", "found"),
+    [
+        (5, []),
+        (True, []),
+        ({"/ml/cv": True}, []),
+        ([None, 5, ["/ml/x"], {"name": "/ml/y"}, "/ml/cv"], ["cv"]),
+        ("/ml/cv", ["cv"]),
+        ("/ml/" + "x" * 300_000, []),
+        (["/ml/<b>", "/ml/../cv", "/ml/\u202ecv", "/ml/cv\n", "/ml/"], []),
+        (["hai-admins", "/ml/hai-admins"], []),
+        ([f"/ml/g{number:05}" for number in range(60_000)], [f"g{number:05}" for number in range(50)]),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+async def test_whatever_stands_in_the_claim_groups_are_groups_and_nobody_becomes_an_admin(
+    make: Make, provider: Provider, groups: Any, found: list[str]
+) -> None:
+    it = make(allow_all=True)
+    user = FakeUser("ada", await sign_in(it, provider))
+    provider.accounts["ada"].claims["groups"] = groups
+    assert (await it.questions.ask(user), user.groups) == (LoginState.CURRENT, found)
+    assert (await sign_in(it, provider))["groups"] == found
+
+
+@pytest.mark.parametrize("value", [5, ["x"], {}, None, "", True])
+@pytest.mark.parametrize("claim", ["preferred_username", "_claim_names", "sub"])
+async def test_a_claim_of_another_type_is_a_refusal_and_no_error_of_the_hub(
+    make: Make, provider: Provider, claim: str, value: Any
+) -> None:
+    it = make(allow_all=True)
+    user = FakeUser("ada", await sign_in(it, provider))
+    provider.accounts["ada"].claims |= {claim: value} | ({"groups": None} if claim == "_claim_names" else {})
+    assert await it.questions.ask(user) in (LoginState.CURRENT, LoginState.AWAY)
+    with contextlib.suppress(HTTPError):
+        await sign_in(it, provider)
+
+
+@pytest.mark.parametrize(
+    "body", [b"[" * 500_000, b"5", b'"x"', b"null", b"[]", b"{}", b"\xff\xfe", b"", b'{"keys": 5}']
+)
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/keys", "/token", "/page"])
+async def test_a_provider_that_answers_anything_is_a_sentence(
+    make: Make, provider: Provider, path: str, body: bytes
+) -> None:
+    before = FakeUser("ada", await sign_in(make(), provider))
+    provider.says[path] = body
+    refused = await refusal(make(), provider)
+    assert (refused.status_code, "logins" in refused.log_message) == (503, True)
+    provider.expire()
+    assert (await make().questions.ask(before), before.groups) == (LoginState.AWAY, ["cv", "nlp"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ada/x",
+        "../root",
+        "..",
+        "%2e%2e",
+        "",
+        " ada",
+        "ad\u202ea",
+        "ad\u200ba",
+        "a\u0430da",
+        "\u212aim",
+        "a\nb",
+        "a" + "\u0301",
+    ],
+)
+async def test_a_name_that_is_a_path_or_looks_like_another_is_refused(
+    make: Make, provider: Provider, name: str
+) -> None:
+    refuse_look_alikes()
+    it = make(allow_all=True)
+    provider.person("eve", "/ml/cv", preferred_username=name)
+    found = None
+    with contextlib.suppress(HTTPError):
+        found = await it.get_authenticated_user(Visit(provider, "eve", {}), None)
+    assert found is None
+
+
+@pytest.mark.parametrize(
+    ("verified", "who"),
+    [
+        ({}, BOSS),
+        ({"email_verified": True}, BOSS),
+        ({"email_verified": "true"}, BOSS),
+        ({"email_verified": False}, None),
+        ({"email_verified": "false"}, None),
+    ],
+)
+async def test_an_address_that_was_not_verified_is_nobodys_name(
+    make: Make, provider: Provider, verified: dict[str, Any], who: str | None
+) -> None:
+    """Anybody may write an admin's address into an account of their own."""
+    it = make(name_claim="email")
+    provider.person("eve", "/ml/cv", email=BOSS, **verified)
+    if who is None:
+        refused = await refusal(it, provider, "eve")
+        assert (refused.status_code, "has not verified that 'boss@example.org' is yours" in refused.log_message) == (
+            403,
+            True,
+        )
+    else:
+        assert (await sign_in(it, provider, "eve"))["name"] == who
 
 
 async def test_a_name_stays_with_its_account(make: Make, provider: Provider) -> None:

@@ -66,6 +66,8 @@ class Provider:
     lies: dict[str, Any] = field(default_factory=dict)
     issuer: str = ""
     asked: list[str] = field(default_factory=list)
+    #: What it answers in place of what it should, by path.
+    says: dict[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.key, self.other_key = _key("own"), _key("other")
@@ -165,6 +167,8 @@ class _Answer(RequestHandler):
 
     async def prepare(self) -> None:
         self.it.asked.append(self.request.path)
+        if self.request.path in self.it.says:
+            self.finish(self.it.says[self.request.path])
         if self.it.fails == -1:
             await asyncio.Event().wait()
         if self.it.fails:

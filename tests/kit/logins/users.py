@@ -1,9 +1,12 @@
-"""A user of the Hub as authenticators see one."""
+"""A user of the Hub as authenticators see one, and a provider that says what a test wants."""
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from typing import Any
+
+from hai_hub.logins.in_step import InStep
 
 
 class FakeUser:
@@ -26,3 +29,24 @@ class FakeUser:
 
     def sync_groups(self, names: list[str]) -> None:
         self.groups = list(names)
+
+
+class FakeProvider(InStep):
+    """Says what the tests want; `at_once` is the most questions that were open together."""
+
+    def __init__(self) -> None:
+        super().__init__(allow_all=True, group_table=[{"match": "(.+)"}])
+        self.asked: list[str] = []
+        self.open = self.at_once = 0
+        self.says: dict[str, Any] = {}
+
+    async def ask_again(self, name: str, state: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append(name)
+        self.open += 1
+        self.at_once = max(self.at_once, self.open)
+        await asyncio.sleep(0)
+        self.open -= 1
+        said = self.says.get(name, [])
+        if isinstance(said, Exception):
+            raise said
+        return {"name": name, "groups": self.mapped(name, said), "auth_state": state}

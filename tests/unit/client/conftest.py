@@ -13,6 +13,7 @@ import pytest
 
 from hai_client.api import Client
 from hai_client.cli import main
+from hai_client.device_login import DeviceLogins
 from hai_client.http import Transport
 from unit.client import fake_platform as fakes
 from unit.client.fake_server import serve
@@ -72,6 +73,7 @@ def hai(platform: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     monkeypatch.setenv("HAI_TOKEN", fakes.TOKEN)
     # No test waits for a retry.
     monkeypatch.setattr(Transport.__init__, "__defaults__", _no_waits())
+    monkeypatch.setitem(DeviceLogins.__init__.__kwdefaults__, "sleep", lambda _seconds: None)
 
     def run(*words: str, stdin: str = "") -> Result:
         monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))

@@ -14,6 +14,8 @@ from hai_client.wire.schema import TaskRequest
 API = "/services/hai/api/v1"
 HUB = "/hub/api"
 AT = "2026-11-21T04:00:00Z"
+#: Until when its Hub's tokens are good.
+END = "2099-11-21T04:00:00Z"
 TOKEN = "secret-token"
 
 
@@ -136,6 +138,15 @@ class FakePlatform:
     )
     #: Whether its Hub keeps passwords.
     passwords: bool = False
+    #: The longest time for which its Hub makes tokens, in seconds; None: any.
+    longest_s: int | None = None
+    #: Whether its Hub has logins by browser, and what their command is told, question by question: `yes`, or an error.
+    by_browser: bool = True
+    answers: list[str] = field(default_factory=list)
+    #: What its Hub says is its page for people; empty: nothing.
+    public_uri: str = ""
+    #: Good tokens by text, with their ends.
+    tokens: dict[str, str | None] = field(default_factory=dict)
     #: Called for each request before it is answered; may raise Refuse or Drop.
     before: list[Callable[[Call], None]] = field(default_factory=list)
     #: The same after it was carried out, so that only the answer is lost.

@@ -60,6 +60,9 @@ class _Handler(BaseHTTPRequestHandler):
                 platform.after.pop(0)(call)
             self._answer(status, answer, "application/json")
         except Refuse as refusal:
+            if refusal.document["code"] == "page":
+                self._answer(refusal.status, None, "text/html")
+                return
             hub = refusal.document["code"] == "hub"
             document = {"status": refusal.status, "message": str(refusal)} if hub else refusal.document
             kind = "application/json" if hub else "application/problem+json"

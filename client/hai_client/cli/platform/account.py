@@ -19,13 +19,15 @@ from hai_client.cli.shared.output import ago, local
 from hai_client.cli.shared.parser import Command, option
 from hai_client.codec import parse_time
 from hai_client.device_login import DeviceLogins, NoDeviceLogins
-from hai_client.errors import Forbidden, HaiError, Invalid, NotLoggedIn
+from hai_client.errors import HaiError, Invalid, NotLoggedIn
 from hai_client.http import Transport
 from hai_client.hub import Hub, HubToken
 from hai_client.settings import Settings
 from hai_client.snapshots.machine import machine_id
 from hai_client.wire.schema import Me
 
+#: Seconds for an answer that a command can do without.
+_PATIENCE_S = 5.0
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -58,14 +60,15 @@ def _end(found: Settings) -> datetime | None:
     try:
         return _at_once(found).token_end()
     except HaiError:
-        with contextlib.suppress(ValueError):
-            return parse_time(found.ends or "")
+        with contextlib.suppress(ValueError, OverflowError):
+            # A file that was edited by hand may name no zone.
+            return parse_time(found.ends or "").astimezone()
         return None
 
 
 def _at_once(found: Settings) -> Hub:
-    """Return a Hub whose calls are not repeated."""
-    return Hub(found, transport=Transport(f"{found.url}/hub/hai", found.token, delays_s=()))
+    """Return a Hub whose calls are not repeated, nor waited for long: the command has done its work without them."""
+    return Hub(found, transport=Transport(f"{found.url}/hub/hai", found.token, delays_s=(), timeout_s=_PATIENCE_S))
 
 
 def account(me: Me) -> str:
@@ -102,12 +105,12 @@ def _login(args: argparse.Namespace, ctx: Context) -> None:
         made = _by_password(args, ctx, url)
     else:
         made = _by_browser(args, ctx, url)
-    before = settings.kept(url)
+    before = _before()
     root = _haienv_root(Settings(url, made.token))
     ends = None if made.expires_at is None else made.expires_at.isoformat()
     path = settings.save(Settings(url, made.token, made.user, haienv_root=root, ends=ends))
-    if before.ends and before.token != made.token:
-        # It was made by an earlier login, for this file alone.
+    if before is not None and before.ends and before.token != made.token:
+        # It was made by an earlier login, there or elsewhere, for this file alone.
         with contextlib.suppress(HaiError):
             _at_once(before).revoke()
     until = f" until {local(made.expires_at)}" if made.expires_at else ""
@@ -120,6 +123,14 @@ def _login(args: argparse.Namespace, ctx: Context) -> None:
             ctx.out.note(f"{name} is set here and wins over this login; to use the login: unset {name}")
 
 
+def _before() -> Settings | None:
+    """Return the login that the file holds; None: it holds none, or cannot be read, and is written anew."""
+    try:
+        return settings.kept()
+    except HaiError:
+        return None
+
+
 def _by_browser(args: argparse.Namespace, ctx: Context, url: str) -> HubToken:
     """Print an address and a code, and wait for the person who opens the one and types the other."""
     logins = DeviceLogins(url, waiting=ctx.waiting)
@@ -129,7 +140,7 @@ def _by_browser(args: argparse.Namespace, ctx: Context, url: str) -> HubToken:
         return _by_password(args, ctx, url)
     _warn_if_open(ctx, url, "token")
     ctx.out.note(
-        f"open {logins.page} in a browser, on any machine, and type the code {begun.user_code}",
+        f"open {begun.page} in a browser, on any machine, and type the code {begun.user_code}",
         f"the code is good for {begun.expires_in // 60} minutes; waiting (Ctrl-C ends this)",
     )
     return logins.wait(begun)
@@ -152,8 +163,8 @@ def _logout(_args: argparse.Namespace, ctx: Context) -> None:
     try:
         Hub(found, waiting=ctx.waiting).revoke()
         revoked = True
-    except (Forbidden, NotLoggedIn):
-        # The Hub does not know it any more.
+    except NotLoggedIn:
+        # The Hub does not know it any more. Any other refusal leaves the login here: nobody else could revoke it.
         revoked = False
     path = settings.forget()
     what = "the token is revoked" if revoked else "the token was not good any more"
@@ -174,6 +185,10 @@ def _haienv_root(found: Settings) -> str | None:
 
 
 def _address(ctx: Context) -> str:
+    for given, name in ((ctx.url, "url"), (os.environ.get("HAI_URL"), "HAI_URL")):
+        if given:
+            # The file is not looked at: one that is broken is written anew.
+            return settings.check_url(given, name=name)
     try:
         return ctx.settings(need_token=False).url
     except NotLoggedIn:

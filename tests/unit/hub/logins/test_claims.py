@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_hub.logins.claims import LONGEST, MOST, GroupTable, WrongTable
+from hai_hub.logins.claims import LONGEST, MOST, MOST_READ, GroupTable, WrongTable
 
 TEAMS = {"match": "CN=gpu-([^,]+),OU=Teams,.*", "group": r"\1"}
 ADMINS = {"match": "platform-admins", "group": "hai-admins", "admin": True}
@@ -56,6 +56,15 @@ def test_beyond_a_number_of_groups_the_first_rows_win_and_it_is_said() -> None:
     assert found.sentence("ann", "logins.groups") == (
         "logins.groups: 10 of ann's groups are beyond the first 50: write narrower patterns"
     )
+
+
+def test_of_a_hundred_thousand_groups_few_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+    first = GroupTable._first
+    monkeypatch.setattr(GroupTable, "_first", lambda self, name: looked_at.append(name) or first(self, name))
+    found = table(ALL).map(f"g{number:06}" for number in range(100_000))
+    assert (len(looked_at), len(found.groups), found.unread) == (MOST_READ, MOST, 100_000 - MOST_READ)
+    assert "95000 of ann's groups are beyond the first 5000" in found.sentence("ann", "logins.groups")
 
 
 def test_a_group_that_matches_no_row_is_named_without_its_bytes() -> None:

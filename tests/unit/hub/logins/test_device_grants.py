@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from hai_hub.logins import device_grants
@@ -9,13 +11,15 @@ from hai_hub.logins.device_grants import (
     INTERVAL_S,
     LETTERS,
     LIFETIME_S,
-    MOST_OF_ADDRESS,
+    MOST_OF_NETWORK,
+    SILENT_S,
     Consent,
     DeviceGrants,
+    Login,
     TooManyLogins,
     plain_host,
 )
-from hai_hub.logins.device_texts import CHINESE, ENGLISH, texts_for
+from hai_hub.logins.device_texts import CHINESE, ENGLISH, length_of, texts_for
 from hai_hub.logins.slowing import FREE, Guessing
 
 BOB = Consent(2, "bob", ("read",))
@@ -73,7 +77,7 @@ def test_nothing_counts_after_the_end(grants: DeviceGrants, clock: Clock) -> Non
 
 
 def test_ten_thousand_guesses_find_nothing(grants: DeviceGrants) -> None:
-    for number in range(MOST_OF_ADDRESS):
+    for number in range(MOST_OF_NETWORK):
         begun = grants.begin("login3", "10.0.0.1", "tasks")
         assert set(begun.user_code) <= {*LETTERS, "-"}
         assert len(begun.device_code) >= 43
@@ -83,6 +87,57 @@ def test_ten_thousand_guesses_find_nothing(grants: DeviceGrants) -> None:
     with pytest.raises(TooManyLogins):
         grants.begin("login3", "10.0.0.1", "tasks")
     grants.begin("login3", "10.0.0.2", "tasks")
+
+
+def test_only_commands_that_go_on_asking_keep_others_of_their_network_out(grants: DeviceGrants, clock: Clock) -> None:
+    """All of a company may share an address, with somebody who floods it."""
+    honest = grants.begin("login3", "10.0.0.1", "tasks").device_code
+    for _ in range(MOST_OF_NETWORK - 1):
+        grants.begin("flood", "10.0.0.1", "tasks")
+    late = None
+    for _ in range(int((INTERVAL_S + SILENT_S) / INTERVAL_S) + 1):
+        clock.now += INTERVAL_S
+        assert grants.ask(honest)[0] == "authorization_pending"
+        try:
+            late = grants.begin("late", "10.0.0.1", "tasks")
+        except TooManyLogins:
+            assert late is None
+    assert late is not None
+    assert len(grants) < MOST_OF_NETWORK
+    assert grants.ask(honest)[0] != "expired_token"
+
+
+def test_a_flood_that_finds_no_room_searches_for_it_once_a_second(
+    grants: DeviceGrants, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[Login] = []
+    silent = Login.is_silent
+    monkeypatch.setattr(Login, "is_silent", lambda self, now: looked_at.append(self) or silent(self, now))
+    for _ in range(2 * MOST_OF_NETWORK):
+        with contextlib.suppress(TooManyLogins):
+            grants.begin("flood", "10.0.0.1", "tasks")
+    assert len(looked_at) == MOST_OF_NETWORK
+
+
+def test_a_used_code_gives_its_place_back(grants: DeviceGrants, clock: Clock) -> None:
+    for _ in range(2 * MOST_OF_NETWORK):
+        begun = grants.begin("login3", "10.0.0.1", "tasks")
+        grants.decide(begun.user_code, BOB)
+        assert grants.ask(begun.device_code)[0] == "yes"
+    assert len(grants) == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said", "chinese"),
+    [
+        (30 * 86_400, "30 days", "30 天"),
+        (2 * 86_400 - 1, "47 hours", "47 小时"),
+        (7200, "2 hours", "2 小时"),
+        (7199, "119 minutes", "119 分钟"),
+    ],
+)
+def test_how_long_a_token_is_good_is_said_in_both_languages(seconds: int, said: str, chinese: str) -> None:
+    assert (length_of(seconds, ENGLISH), length_of(seconds, CHINESE)) == (said, chinese)
 
 
 def test_all_addresses_together_have_an_end(grants: DeviceGrants, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from tornado.httputil import HTTPHeaders
 from tornado.web import HTTPError
 
 from hai_hub.logins import login_guard
-from hai_hub.logins.login_guard import guard_logins
+from hai_hub.logins.login_guard import address_of, guard_logins, network_of
 from hai_hub.logins.login_records import LoginRecords
 from hai_hub.logins.slowing import FREE, NAMES_FREE, Slowing
 
@@ -91,6 +91,40 @@ async def test_an_address_that_a_client_names_itself_frees_no_guess(guess: Guess
         forged = f"10.0.0.{number}"
         await guess(X_Real_Ip=forged, X_Forwarded_For=f"{forged}, 192.0.2.7")
     assert len(looked_at) == FREE + 1
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        ([], "10.1.2.3"),
+        (["192.0.2.7"], "192.0.2.7"),
+        (["6.6.6.6, 192.0.2.7"], "192.0.2.7"),
+        (["6.6.6.6", "192.0.2.7"], "192.0.2.7"),
+        (["2001:DB8::7"], "2001:db8::7"),
+        # What is no address is shown, logged and counted nowhere: the connection's other end is.
+        (["unix:"], "10.1.2.3"),
+        (["caf\xe9"], "10.1.2.3"),
+        (["<b>"], "10.1.2.3"),
+        (["fe80::1%<b>"], "fe80::1"),
+        (["1" * 60_000], "10.1.2.3"),
+        ([""], "10.1.2.3"),
+    ],
+)
+def test_an_address_is_an_address_or_the_connections_other_end(named: list[str], found: str) -> None:
+    headers = HTTPHeaders()
+    for value in named:
+        headers.add("X-Forwarded-For", value)
+    connection = SimpleNamespace(context=SimpleNamespace(_orig_remote_ip="10.1.2.3"))
+    assert address_of(SimpleNamespace(headers=headers, remote_ip="x", connection=connection)) == found
+
+
+async def test_addresses_of_one_ipv6_network_are_one(guess: Guess, looked_at: list[str]) -> None:
+    for number in range(50):
+        await guess(X_Forwarded_For=f"2001:db8:1:2:{number:x}::7")
+    assert len(looked_at) == FREE + 1
+    assert network_of("2001:db8:1:2:9::7") == "2001:db8:1:2::/64"
+    assert network_of("::ffff:192.0.2.7") == network_of("192.0.2.7") == "192.0.2.7"
+    assert network_of("unix:") == "unix:"
 
 
 async def test_guesses_from_ever_new_addresses_are_looked_at_one_a_second(

@@ -60,4 +60,8 @@ def test_every_authenticator_obeys() -> None:
     class Other(Authenticator):
         """One of an admin."""
 
+    # In small letters the signs of Kelvin and Angstrom would be other people's names.
+    for name in ("\u212aim", "\u212bke", "\uff2bim"):
+        assert not Other().validate_username(Other().normalize_username(name))
+    assert Other().normalize_username("Kim") == "kim"
     assert [Other().validate_username(name) for name in ("ann", "an\u200bn", "a/b", "")] == [True, False, False, False]

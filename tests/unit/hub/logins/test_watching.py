@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from hai_hub.logins.in_step import InStep
 from hai_hub.logins.questions import Away, Ended, Gone, LoginState
 from hai_hub.logins.watching import AT_ONCE, Watch
-from kit.logins.users import FakeUser
-
-
-class Provider(InStep):
-    """Says what the tests want; `at_once` is the most questions that were open together."""
-
-    def __init__(self) -> None:
-        super().__init__(allow_all=True, group_table=[{"match": "(.+)"}])
-        self.asked: list[str] = []
-        self.open = self.at_once = 0
-        self.says: dict[str, Any] = {}
-
-    async def ask_again(self, name: str, state: dict[str, Any]) -> dict[str, Any]:
-        self.asked.append(name)
-        self.open += 1
-        self.at_once = max(self.at_once, self.open)
-        await asyncio.sleep(0)
-        self.open -= 1
-        said = self.says.get(name, [])
-        if isinstance(said, Exception):
-            raise said
-        return {"name": name, "groups": self.mapped(name, said), "auth_state": state}
+from kit.logins.users import FakeProvider, FakeUser
 
 
 class User(FakeUser):
@@ -60,7 +37,7 @@ def watch(*names: str) -> Watch:
 
 
 async def test_it_is_asked_about_those_with_tasks_or_servers() -> None:
-    provider, ann, bob, idle = Provider(), User("ann"), User("bob"), User("idle")
+    provider, ann, bob, idle = FakeProvider(), User("ann"), User("bob"), User("idle")
     bob.active = True
     provider.says = {"ann": ["cv"], "bob": ["nlp"]}
     await watch("ann", "unknown").look(handler_of(provider, ann, loaded=(bob, idle)), provider)
@@ -76,7 +53,7 @@ async def test_while_the_service_does_not_answer_the_last_answer_counts() -> Non
             raise found
         return frozenset(found)
 
-    provider, it = Provider(), Watch(active)
+    provider, it = FakeProvider(), Watch(active)
     handler = handler_of(provider, User("ann"))
     for _ in range(2):
         await it.look(handler, provider)
@@ -84,13 +61,13 @@ async def test_while_the_service_does_not_answer_the_last_answer_counts() -> Non
 
 
 async def test_so_many_questions_are_open_at_once_and_no_more() -> None:
-    provider, users = Provider(), [User(f"u{number}") for number in range(50)]
+    provider, users = FakeProvider(), [User(f"u{number}") for number in range(50)]
     await watch(*(user.name for user in users)).look(handler_of(provider, *users), provider)
     assert (len(provider.asked), provider.at_once) == (50, AT_ONCE)
 
 
 async def test_an_error_about_one_user_is_of_no_concern_to_others() -> None:
-    provider, ann, bob = Provider(), User("ann"), User("bob")
+    provider, ann, bob = FakeProvider(), User("ann"), User("bob")
     provider.says = {"ann": OperationalError("x", {}, Exception("locked")), "bob": ["cv"]}
     handler = handler_of(provider, ann, bob)
     await watch("ann", "bob").look(handler, provider)
@@ -113,7 +90,7 @@ async def test_an_authenticator_that_cannot_ask_is_left_alone() -> None:
 async def test_what_a_provider_says_decides_of_groups_and_sessions(
     said: Any, state: LoginState, groups: list[str], asked_again: bool
 ) -> None:
-    provider, ann = Provider(), User("ann")
+    provider, ann = FakeProvider(), User("ann")
     ann.groups = ["old"]
     provider.says = {"ann": said}
     assert (await provider.questions.ask(ann), ann.groups) == (state, groups)

@@ -1,4 +1,4 @@
-"""One sentence a day on a platform of another version."""
+"""One sentence a day, on a platform of another version and on a login that ends."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import json
 import os
 import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hai_client.backports import UTC
 from hai_client.cli.shared import daily
 from hai_client.version import VERSION_HEADER, __version__
 
@@ -128,3 +130,70 @@ def test_a_time_to_come_does_not_silence_it(hai: Hai, platform: Any, kept: Path)
     kept.parent.mkdir(parents=True)
     kept.write_text(json.dumps({platform.url: time.time() + 10 * daily.DAY_S}))
     assert hai("nodes").err.startswith(SENTENCE)
+
+
+@pytest.fixture
+def ends(hai: Hai, platform: Any, fake: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Keep a login in the file that ends in some days."""
+    for name in ("HAI_TOKEN", "HAI_URL"):
+        monkeypatch.delenv(name)
+
+    def keep(days: float | None, text: str = "") -> None:
+        file = Path(os.environ["HOME"]) / ".config/hai/config.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        end = text if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat()
+        file.write_text(json.dumps({"url": platform.url, "token": fake.TOKEN, "ends": end}))
+        file.chmod(0o600)
+
+    return keep
+
+
+@pytest.mark.parametrize(
+    ("days", "said"),
+    [
+        (30.0, ""),
+        (5.01, ""),
+        (4.99, "hai: your login ends in 4 days: hai login\n"),
+        (1.5, "hai: your login ends in 1 day: hai login\n"),
+        (0.5, "hai: your login ends today: hai login\n"),
+        (-0.5, ""),  # The platform refuses it, and says so itself.
+    ],
+)
+def test_the_end_of_a_login_is_said_in_its_last_five_days(
+    hai: Hai, ends: Callable[..., None], days: float, said: str
+) -> None:
+    ends(days)
+    first = hai("nodes")
+    assert (first.code, first.err) == (0, said)
+
+
+def test_the_end_of_a_login_is_said_once_a_day_beside_the_version_and_not_to_programs(
+    hai: Hai, platform: Any, ends: Callable[..., None], kept: Path
+) -> None:
+    ends(3.5)
+    platform.version = NEWER
+    assert hai("nodes", "--json").err == ""
+    version, end = hai("nodes").err.splitlines()
+    assert version.startswith(SENTENCE)
+    assert end == "hai: your login ends in 3 days: hai login"
+    assert hai("nodes").err == ""
+    said = json.loads(kept.read_text())
+    assert set(said) == {platform.url, f"login at {platform.url}"}
+    kept.write_text(json.dumps({name: at - daily.DAY_S for name, at in said.items()}))
+    assert len(hai("nodes").err.splitlines()) == 2
+
+
+def test_a_token_of_the_environment_has_no_end_that_the_file_could_tell(
+    hai: Hai, platform: Any, fake: Any, ends: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends(1.0)
+    monkeypatch.setenv("HAI_TOKEN", fake.TOKEN)
+    assert hai("nodes").err == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["", "soon", "9" * 5000, "\x1b[2J", "2026-11-28T00:00:00", "0001-01-01T00:00:00+14:00"]
+)
+def test_an_end_that_cannot_be_read_is_not_spoken_of(hai: Hai, ends: Callable[..., None], text: str) -> None:
+    ends(None, text)
+    assert (hai("nodes").code, hai("nodes").err) == (0, "")
