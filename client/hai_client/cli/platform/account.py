@@ -124,7 +124,7 @@ def _login(args: argparse.Namespace, ctx: Context) -> None:
 
 
 def _before() -> Settings | None:
-    """Return the login that the file holds; None: it holds none, or cannot be read, and is written anew."""
+    """Return the login that the file holds; None: it holds none, or cannot be read, and a new one is written."""
     try:
         return settings.kept()
     except HaiError:
@@ -187,7 +187,7 @@ def _haienv_root(found: Settings) -> str | None:
 def _address(ctx: Context) -> str:
     for given, name in ((ctx.url, "url"), (os.environ.get("HAI_URL"), "HAI_URL")):
         if given:
-            # The file is not looked at: one that is broken is written anew.
+            # The file is not looked at: a new one is written in the place of a broken one.
             return settings.check_url(given, name=name)
     try:
         return ctx.settings(need_token=False).url
