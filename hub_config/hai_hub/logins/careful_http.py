@@ -17,7 +17,7 @@ from tornado.web import HTTPError
 from traitlets import Unicode
 
 from hai_hub.logins.in_step import ACCOUNT, InStep
-from hai_hub.logins.provider_http import Unanswered, send
+from hai_hub.logins.provider_http import Unreached, send
 from hai_hub.logins.questions import Away, Ended
 
 #: Seconds for a connection, and for an answer.
@@ -48,7 +48,7 @@ class CarefulOAuth(InStep, OAuthenticator):
         place = placed(self.address_field, req.url)
         try:
             answer = await send(req, connect_s=_CONNECT_S, answer_s=_ANSWER_S)
-        except Unanswered as error:
+        except Unreached as error:
             raise Away(_no_answer(place, error)) from None
         if answer.code < 200 or 300 <= answer.code < 400:
             raise Away(f"{place} leads elsewhere (status {answer.code}): write the address that it leads to.")
@@ -134,7 +134,7 @@ def placed(field: str, url: str) -> str:
     return f"{field}: {parts.scheme}://{parts.netloc}{parts.path}"
 
 
-def _no_answer(place: str, error: Unanswered) -> str:
+def _no_answer(place: str, error: Unreached) -> str:
     if error.untrusted:
         return f"{place} does not answer ({error}): give the Hub the certificate of your authority (docs/outbound.md)."
     return f"{place} does not answer ({error}): check the address, outbound, hub.networkPolicy and the provider."

@@ -20,7 +20,7 @@ from tornado.httputil import HTTPHeaders
 _BYTES: Final = 1024 * 1024
 
 
-class Unanswered(Exception):
+class Unreached(Exception):
     """There was no answer; `untrusted`: because of a certificate."""
 
     def __init__(self, why: str, *, untrusted: bool = False) -> None:
@@ -29,7 +29,7 @@ class Unanswered(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProviderAnswer:
     """What a provider has answered, whatever its status."""
 
     code: int
@@ -45,7 +45,7 @@ def proxy_for(url: str) -> str | None:
     return proxies.get(parts.scheme) or proxies.get("all") or None
 
 
-async def send(request: HTTPRequest, *, connect_s: float, answer_s: float) -> Answer:
+async def send(request: HTTPRequest, *, connect_s: float, answer_s: float) -> ProviderAnswer:
     """Send a request as oauthenticator makes it, and follow no redirect: it would take a secret to another address.
 
     Args:
@@ -54,7 +54,7 @@ async def send(request: HTTPRequest, *, connect_s: float, answer_s: float) -> An
         answer_s: Seconds for all.
 
     Raises:
-        Unanswered: There was no answer.
+        Unreached: There was no answer.
     """
     proxy = proxy_for(request.url)
     by = f" by the proxy {_place(proxy)}" if proxy else ""
@@ -64,7 +64,7 @@ async def send(request: HTTPRequest, *, connect_s: float, answer_s: float) -> An
     headers = HTTPHeaders(request.headers)
     if request.body:
         headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
-    # Not `trust_env`: it would send what a .netrc file says to the provider.
+    # Proxies are not left to the session: it would also send what a .netrc file says to the provider.
     session = aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar())
     try:
         async with (
@@ -79,16 +79,16 @@ async def send(request: HTTPRequest, *, connect_s: float, answer_s: float) -> An
                 ssl=trusted,
             ) as answer,
         ):
-            return Answer(answer.status, await _body(answer))
+            return ProviderAnswer(answer.status, await _body(answer))
     except TimeoutError:
-        raise Unanswered(f"no answer within {answer_s:g} s{by}") from None
+        raise Unreached(f"no answer within {answer_s:g} s{by}") from None
     except aiohttp.ClientHttpProxyError as error:
-        raise Unanswered(f"status {error.status}{by}") from None
+        raise Unreached(f"status {error.status}{by}") from None
     except aiohttp.ClientSSLError as error:
-        raise Unanswered(f"{type(error).__name__}: {_reason(error)}{by}", untrusted=True) from None
+        raise Unreached(f"{type(error).__name__}: {_reason(error)}{by}", untrusted=True) from None
     except (aiohttp.ClientError, OSError, ValueError) as error:
         # Their own texts may repeat a header.
-        raise Unanswered(f"{_reason(error)}{by}") from None
+        raise Unreached(f"{_reason(error)}{by}") from None
 
 
 async def _body(answer: aiohttp.ClientResponse) -> bytes:
@@ -96,7 +96,7 @@ async def _body(answer: aiohttp.ClientResponse) -> bytes:
     async for piece in answer.content.iter_chunked(64 * 1024):
         found += piece
         if len(found) > _BYTES:
-            raise Unanswered(f"its answer is longer than {_BYTES} bytes")
+            raise Unreached(f"its answer is longer than {_BYTES} bytes")
     return bytes(found)
 
 

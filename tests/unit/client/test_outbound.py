@@ -25,7 +25,7 @@ def test_a_proxy_is_named_in_both_cases_and_never_for_the_cluster(monkeypatch: p
         "a.intern.example",
     ):  # fmt: skip
         assert proxy_bypass_environment(host), host
-    assert not proxy_bypass_environment("pypi.org")
+    assert not proxy_bypass_environment("files.example")
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_the_tables_of_this_kernel_are_understood(table: str, family: socket.Add
     [
         "urllib.error.URLError: <urlopen error [Errno 110] Connection timed out>",
         "requests.exceptions.ConnectTimeout: HTTPSConnectionPool(host='huggingface.co', port=443)",
-        "'Connection to pypi.org timed out. (connect timeout=15)')': /simple/torch/",
+        "'Connection to files.example timed out. (connect timeout=15)')': /simple/torch/",
         "curl: (28) Connection timed out after 5001 milliseconds",
         "fatal: unable to access 'https://github.com/x/': Failed to connect: Couldn't connect to server",
         "Error: connect ETIMEDOUT 1.2.3.4:443",
