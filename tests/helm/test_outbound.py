@@ -21,8 +21,9 @@ from hai_hub.cluster.install import configure
 from hai_hub.cluster.servers import server_traits
 from hai_scheduler.adapters.kubernetes import manifests
 from kit.builders import a_launch
+from kit.helm.api_server import cluster
 from kit.helm.pods import environment, secrets_of
-from kit.helm.rendering import CHART, Object, Render, Rendered, Values
+from kit.helm.rendering import CHART, ON_SERVER, Object, Render, Rendered, Values
 from unit.adapters.kubernetes.things import OWNER, capacity, some_settings
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -231,6 +232,7 @@ CANARY = "canary-of-the-proxy"
         ({"internet": "proxy", "proxy": {"address": "http://p:1\n2"}}, {}, "is no address of a proxy"),
         ({"internet": "proxy", "proxy": {"address": "http://p:70000"}}, {}, "has the port 70000: write one of 1 to"),
         ({"internet": "proxy", "noProxy": ["a,b"]}, {}, "noProxy"),
+        ({"internet": "proxy", "noProxy": ["*.example.org"]}, {}, "noProxy"),
         ({"internet": "some"}, {}, "internet"),
         ({"authorities": {"configMap": "a", "secret": "b"}}, {}, "names the ConfigMap a and the Secret b"),
         ({}, {"hub": {"extraEnv": {"https_proxy": PROXY}}}, "hub.extraEnv.https_proxy: a proxy without the names of"),
@@ -244,6 +246,40 @@ def test_what_is_wrong_is_refused_with_what_to_write(
     result = run_helm("template", "hai", str(CHART), values={"outbound": outbound, **more})
     assert (result.returncode, said in result.stderr) == (1, True), result.stderr
     assert CANARY not in result.stderr
+
+
+IN_BOTH = ("platform", "platform-work")
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "there", "key", "said"),
+    [
+        (IN_BOTH, IN_BOTH, "bundle.pem", None),
+        (("platform",), ("platform",), "bundle.pem", None),
+        ((), (), "", None),
+        (IN_BOTH, ("platform",), "bundle.pem", "there is no ConfigMap our-authorities in namespace platform-work"),
+        (IN_BOTH, (), "bundle.pem", "there is no ConfigMap our-authorities in namespace platform, and pods would wait"),
+        (IN_BOTH, IN_BOTH, "ca.crt", "in namespace platform has no key bundle.pem: it has ca.crt"),
+    ],
+    ids=["there", "the first time", "no cluster", "one is missing", "both are missing", "another key"],
+)
+def test_pods_that_would_wait_for_a_file_are_not_installed(
+    run_helm: Run, tmp_path: Path, namespaces: tuple[str, ...], there: tuple[str, ...], key: str, said: str | None
+) -> None:
+    objects: dict[str, Object] = {
+        f"/api/v1/namespaces/{name}": {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}}
+        for name in namespaces
+    }
+    objects |= {
+        f"/api/v1/namespaces/{name}/configmaps/our-authorities": {
+            "kind": "ConfigMap", "apiVersion": "v1", "data": {key: "..."},
+        }
+        for name in there
+    }  # fmt: skip
+    with cluster(tmp_path, objects) as kubeconfig:
+        result = run_helm(*ON_SERVER, values=WAYS["proxy"], kubeconfig=kubeconfig)
+    assert (result.returncode != 0) is (said is not None), result.stderr
+    assert said is None or said in result.stderr
 
 
 @pytest.mark.parametrize("text", [None, "", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n"])

@@ -85,6 +85,25 @@
 {{- if or $authorities.configMap $authorities.secret }}true{{ end -}}
 {{- end }}
 
+{{/* Fails if a namespace that is there lacks the file of authorities: its pods would wait for it, and say nothing. */}}
+{{- define "hai.checkAuthorities" -}}
+{{- if include "hai.authorities" . }}
+{{- $authorities := .Values.outbound.authorities }}
+{{- $kind := $authorities.configMap | empty | ternary "Secret" "ConfigMap" }}
+{{- $name := $authorities.configMap | default $authorities.secret }}
+{{- range $namespace := list .Release.Namespace (include "hai.workloads" .) | uniq }}
+{{- if lookup "v1" "Namespace" "" $namespace }}
+{{- $found := lookup "v1" $kind $namespace $name }}
+{{- if not $found }}
+{{- fail (printf "outbound.authorities: there is no %s %s in namespace %s, and pods would wait for it: make it there, with the key %s" $kind $name $namespace $authorities.key) }}
+{{- else if not (or (hasKey ($found.data | default dict) $authorities.key) (hasKey ($found.binaryData | default dict) $authorities.key)) }}
+{{- fail (printf "outbound.authorities.key: the %s %s in namespace %s has no key %s: it has %s" $kind $name $namespace $authorities.key (keys ($found.data | default dict) | sortAlpha | join ", ")) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Variables of the platform's own pods: in hai_client/outbound.py are those of servers and tasks. */}}
 {{- define "hai.outboundEnv" -}}
 {{- with include "hai.outboundProxy" . }}
