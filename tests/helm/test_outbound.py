@@ -266,8 +266,13 @@ IN_BOTH = ("platform", "platform-work")
 def test_pods_that_would_wait_for_a_file_are_not_installed(
     run_helm: Run, tmp_path: Path, namespaces: tuple[str, ...], there: tuple[str, ...], key: str, said: str | None
 ) -> None:
+    # As Helm made it.
+    ours = {
+        "labels": {"app.kubernetes.io/managed-by": "Helm"},
+        "annotations": {"meta.helm.sh/release-name": "hai", "meta.helm.sh/release-namespace": "platform"},
+    }
     objects: dict[str, Object] = {
-        f"/api/v1/namespaces/{name}": {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}}
+        f"/api/v1/namespaces/{name}": {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name, **ours}}
         for name in namespaces
     }
     objects |= {
