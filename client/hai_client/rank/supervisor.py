@@ -22,6 +22,7 @@ from hai_client.rank.notices.launchers import HAND_ON_S
 from hai_client.rank.notices.stop_signals import ImmediateEnd
 from hai_client.rank.notices.telling import Telling
 from hai_client.rank.notices.watch import NoticeWatch
+from hai_client.rank.records.closed_network import ClosedNetwork
 from hai_client.rank.records.logs import LogWriter
 from hai_client.rank.records.rank_records import Abandoned, RankRecords
 from hai_client.rank.records.recorder import Recorder
@@ -191,6 +192,7 @@ class Supervisor:
             from hai_client.rank.evidence.reading import Reading
 
             self._reading = Reading(spec, account)
+        self._closed = ClosedNetwork(spec.internet, self._log.say)
         self._usage = RankUsage()
         self._metrics: RankMetrics | None = None
         self._output = -1
@@ -237,6 +239,7 @@ class Supervisor:
         self._loop()
         self.secrets.end(self.account)
         self._read_output()
+        self._closed.ended(self._exit_code)
         self._records.take_reports()
         self._look_for_the_last_time()
         self._reading = judged(self._reading, self._records, self._log)
@@ -427,6 +430,7 @@ class Supervisor:
                 return False
             self._log.feed(data)
             self._recorder.printed(data)
+            self._closed.printed(data)
         return True
 
     def _deliver(self, notice: dict[str, Any]) -> None:
@@ -461,6 +465,7 @@ class Supervisor:
         if self._metrics is not None:
             self._records.data["summary"] = self._metrics.summary()
         self._delivery.remember(alive)
+        self._closed.look()
         self.secrets.hold(self.account)
         self._evidence.start()
         self._evidence.look(process.pid for process in alive)

@@ -66,11 +66,13 @@ app.kubernetes.io/managed-by: hai
 {{- end }}
 {{- end }}
 
-{{/* Egress rules by toggles. Call with `egressAllowRules`. */}}
+{{/* Egress rules by toggles. Call with (list $ "hub" egressAllowRules); a component that never asks outside has no name. */}}
 {{- define "hai.egress" -}}
+{{- $component := index . 1 -}}
+{{- $rules := index . 2 -}}
 {{- $private := list "10.0.0.0/8" "172.16.0.0/12" "192.168.0.0/16" "100.64.0.0/10" "fc00::/7" -}}
 {{- $metadata := "169.254.169.254/32" -}}
-{{- if .dnsPortsPrivateIPs }}
+{{- if $rules.dnsPortsPrivateIPs }}
 - ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]
   to:
     - namespaceSelector: {}
@@ -78,20 +80,23 @@ app.kubernetes.io/managed-by: hai
     - ipBlock: {cidr: "{{ . }}"{{ if eq . "169.254.0.0/16" }}, except: ["{{ $metadata }}"]{{ end }}}
     {{- end }}
 {{- end }}
-{{- if .privateIPs }}
+{{- if $rules.privateIPs }}
 - to:
     {{- range $private }}
     - ipBlock: {cidr: "{{ . }}"}
     {{- end }}
 {{- end }}
-{{- if .nonPrivateIPs }}
+{{- if include "hai.internet" (list (index . 0) $component $rules.nonPrivateIPs) }}
 - to:
     - ipBlock: {cidr: "0.0.0.0/0", except: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"]}
     - ipBlock: {cidr: "::/0", except: ["fc00::/7", "fe80::/10"]}
 {{- end }}
-{{- if .cloudMetadataServer }}
+{{- if $rules.cloudMetadataServer }}
 - to:
     - ipBlock: {cidr: "{{ $metadata }}"}
+{{- end }}
+{{- if $component }}
+{{- include "hai.outboundEgress" (index . 0) }}
 {{- end }}
 {{- end }}
 

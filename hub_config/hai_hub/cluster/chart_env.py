@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from hai_client.outbound import AUTHORITY_VARIABLES, PROXY_VARIABLES
 from hai_client.secret_files import address_of, secret_of
 
 #: Environment variables that a scheduler in the Hub's pod gets from the Hub's environment.
@@ -28,8 +29,9 @@ SCHEDULER_VARIABLES: Final = (
     "KUBERNETES_SERVICE_HOST",
     "KUBERNETES_SERVICE_PORT",
     "PYTHONUNBUFFERED",
-    "SSL_CERT_FILE",
     "TZ",
+    *AUTHORITY_VARIABLES,
+    *(name for proxy in PROXY_VARIABLES for name in (proxy, proxy.lower())),
 )
 
 

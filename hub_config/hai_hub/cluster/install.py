@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import ssl
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from traitlets.config import Config
 
+from hai_client.outbound import AUTHORITIES_FOLDER, AUTHORITIES_KEY
 from hai_client.skew import IMAGE, judge
 from hai_client.version import __version__
 from hai_hub.cluster.chart_env import ChartEnv as ChartEnv
@@ -73,6 +75,7 @@ def configure(c: Config, around: ChartEnv) -> None:
     show_name(c)
     if told := judge(IMAGE, __version__, around.version).sentence:
         log.warning("%s", told)
+    _check_authorities(around)
     for section, traits in login_traits(around).items():
         for trait, value in traits.items():
             set_default(c, section, trait, value)
@@ -104,6 +107,22 @@ def configure(c: Config, around: ChartEnv) -> None:
     limit_users(UserRates())
     # Last: it tells errors of the database in all that the others have changed.
     prepare_hub()
+
+
+def _check_authorities(around: ChartEnv) -> None:
+    """Raise ValueError for a file of authorities without certificates: no program that is told of it could use TLS."""
+    config_map, secret, key = (around.value(f"outbound.authorities.{name}") for name in ("configMap", "secret", "key"))
+    if not config_map and not secret:
+        return
+    try:
+        ssl.create_default_context(cafile=f"{AUTHORITIES_FOLDER}/{AUTHORITIES_KEY}")
+    except OSError as error:
+        kind = "ConfigMap" if config_map else "Secret"
+        named = "configMap" if config_map else "secret"
+        raise ValueError(
+            f"outbound.authorities.{named}: the key {key} of the {kind} {config_map or secret} has no certificates that"
+            f" can be read ({error.strerror}): write them there one after the other, as PEM, public authorities too"
+        ) from None
 
 
 def _hub(c: Config, around: ChartEnv) -> None:

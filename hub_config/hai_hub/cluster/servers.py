@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hai_client.outbound import (
+    AUTHORITIES_FOLDER,
+    authorities_volume,
+    authority_variables,
+    host_of,
+    proxy_variables,
+)
 from hai_hub.cluster.chart_env import ChartEnv
 from hai_hub.culler.settings import NEVER
 
@@ -69,9 +76,29 @@ def server_traits(around: ChartEnv) -> dict[str, Traits]:
         # An environment whose Python lies in the server's image would not start in another image.
         pythons = {"UV_PYTHON_PREFERENCE": around.value("haienv.pythons")}
         kube["environment"] = pythons | dict(kube.get("environment", {}))
+    variables, volumes, mounts = _outbound(around)
+    if variables:
+        kube["environment"] = variables | dict(kube.get("environment", {}))
+    kube["volumes"], kube["volume_mounts"] = [*kube["volumes"], *volumes], [*kube["volume_mounts"], *mounts]
     if "service_account" in kube:
         kube["automount_service_account_token"] = True
     return {"HaiKubeSpawner": own, "KubeSpawner": kube}
+
+
+def _outbound(around: ChartEnv) -> tuple[dict[str, str], list[Any], list[Any]]:
+    """Return what servers need to reach what is outside of the cluster: variables, volumes and mounts."""
+    variables: dict[str, str] = {}
+    if around.value("outbound.internet") == "proxy":
+        # Here the kubelet has already put in what the addresses of Services are.
+        own = (around.hub_url, around.public_url, around.service_url, around.api_url)
+        without = [*map(host_of, own), *around.value("outbound.noProxy")]
+        variables = proxy_variables(around.value("outbound.proxy.address").rstrip("/"), without)
+    name, named = "hai-authorities", ("configMap", "secret", "key")
+    source = authorities_volume(*(around.value(f"outbound.authorities.{one}") for one in named))
+    if not source:
+        return variables, [], []
+    mount = {"name": name, "mountPath": AUTHORITIES_FOLDER, "readOnly": True}
+    return variables | authority_variables(), [{"name": name, **source}], [mount]
 
 
 def _environments(around: ChartEnv) -> Traits:

@@ -8,22 +8,21 @@ from __future__ import annotations
 import json
 import logging
 import re
-import ssl
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from oauthenticator.oauth2 import OAuthenticator
-from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
+from tornado.httpclient import HTTPRequest
 from tornado.web import HTTPError
-from traitlets import Unicode, default
+from traitlets import Unicode
 
 from hai_hub.logins.in_step import ACCOUNT, InStep
+from hai_hub.logins.provider_http import Unreached, send
 from hai_hub.logins.questions import Away, Ended, misshapen
 
-#: Seconds for a connection, seconds for an answer, and bytes of one.
+#: Seconds for a connection, and for an answer.
 _CONNECT_S: Final = 5.0
 _ANSWER_S: Final = 10.0
-_BYTES: Final = 1024 * 1024
 #: Errors of RFC 6749 have such names; what else stands there is not shown.
 _ERROR: Final = re.compile(r"[a-z_]{1,40}")
 #: They say that the client is unknown, or that its secret is wrong.
@@ -44,21 +43,15 @@ class CarefulOAuth(InStep, OAuthenticator):
     address = Unicode(help="The provider's address as the admin has written it.")
     address_field: str = "logins.oidc.issuer"
 
-    @default("http_client")
-    def _http_client_of_its_own(self) -> Any:
-        return AsyncHTTPClient(force_instance=True, max_body_size=_BYTES)
-
     async def fetch(self, req: HTTPRequest, *_: Any, parse_json: bool = True, **__: Any) -> Any:
         """Return what the provider answers, parsed unless `parse_json` is false. Raises ProviderRefused or Away."""
-        # A redirect would hand the client's secret, or a user's token, to another address.
-        req.follow_redirects, req.connect_timeout, req.request_timeout = False, _CONNECT_S, _ANSWER_S
         place = placed(self.address_field, req.url)
         try:
-            answer = await self.http_client.fetch(req, raise_error=False)
-        except (HTTPClientError, OSError, ValueError) as error:
+            answer = await send(req, connect_s=_CONNECT_S, answer_s=_ANSWER_S)
+        except Unreached as error:
             raise Away(_no_answer(place, error)) from None
         if answer.code < 200 or 300 <= answer.code < 400:
-            raise Away(_no_answer(place, answer.error))
+            raise Away(f"{place} leads elsewhere (status {answer.code}): write the address that it leads to.")
         parsed = _json_of(answer.body)
         if answer.code >= 500 or answer.code == 429:
             raise Away(f"{place} answers with status {answer.code}: look at the provider's own log.")
@@ -143,16 +136,14 @@ def placed(field: str, url: str) -> str:
     return f"{field}: {parts.scheme}://{parts.netloc}{parts.path}"
 
 
-def _no_answer(place: str, error: BaseException | None) -> str:
-    if isinstance(error, ssl.SSLError):
-        remedy = "give the Hub the certificate of your authority (docs/logins.md)"
-        return f"{place} does not answer ({type(error).__name__}: {error}): {remedy}."
-    why = "no answer" if error is None else " ".join(str(getattr(error, "message", None) or error).split())[:200]
-    return f"{place} does not answer ({why}): check the address, hub.networkPolicy and the provider."
+def _no_answer(place: str, error: Unreached) -> str:
+    if error.untrusted:
+        return f"{place} does not answer ({error}): give the Hub the certificate of your authority (docs/outbound.md)."
+    return f"{place} does not answer ({error}): check the address, outbound, hub.networkPolicy and the provider."
 
 
-def _json_of(body: bytes | None) -> Any:
+def _json_of(body: bytes) -> Any:
     try:
-        return json.loads((body or b"").decode("utf-8", "replace"))
+        return json.loads(body.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None

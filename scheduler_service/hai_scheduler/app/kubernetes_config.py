@@ -193,6 +193,29 @@ class KubernetesSettings(Configurable):
         config=True
     )
     log_max_bytes = Int(64 * 1024 * 1024, help="Bytes of each rank's log that are kept on the volume.").tag(config=True)
+    internet = Enum(
+        ["open", "proxy", "none"],
+        "open",
+        help="Which public addresses ranks reach, by the network policies of the cluster: all, what a proxy reaches, "
+        "or none. A supervisor says it in the log of a command that waits for an address in vain.",
+    ).tag(config=True)
+    proxy = Unicode(
+        "",
+        help="Address of a proxy, for the variables `HTTPS_PROXY` and the like of ranks: "
+        "`http://proxy.example.org:3128`, without a password. Empty: none.",
+    ).tag(config=True)
+    no_proxy = List(
+        Unicode(),
+        help="With `proxy`: hosts that ranks reach without it, besides this service, each other and Services of the "
+        "cluster: `.example.org`.",
+    ).tag(config=True)
+    authorities_config_map = Unicode(
+        "",
+        help="ConfigMap of the namespace with the certificates of all authorities that programs of ranks trust, for "
+        "the variables `SSL_CERT_FILE` and the like. Empty: none.",
+    ).tag(config=True)
+    authorities_secret = Unicode("", help="Secret with them instead.").tag(config=True)
+    authorities_key = Unicode("ca.crt", help="Key of the ConfigMap, or of the Secret.").tag(config=True)
     foreign_pods = List(
         Unicode(),
         help="Namespaces whose pods count in what training nodes have left for runs: `ops`, or `*` for all. The "
@@ -261,11 +284,27 @@ class KubernetesSettings(Configurable):
             raise self._wrong("haienv_claim", "set haienv_image too: with it a build makes the folder of its owner")
         if self.haienv_local_claim and not self.haienv_claim:
             raise self._wrong("haienv_local_claim", "set haienv_claim and haienv_image too")
+        self._check_outbound()
         values["haienv_root"] = haienv_root.rstrip("/")
         settings = ClusterSettings(**values)
         if settings.watch_for * 2 > settings.stale_after:
             raise self._wrong("watch_for", f"make it at most half of stale_after, which is {self.stale_after}")
         return settings
+
+    def _check_outbound(self) -> None:
+        if "@" in self.proxy:
+            # Not shown.
+            raise KubernetesError(
+                "KubernetesSettings.proxy: has a user or a password, which every user would see: write http://HOST:PORT"
+            )
+        if self.proxy and not re.fullmatch(r"https?://[^/\s]+:[0-9]{1,5}", self.proxy):
+            raise self._wrong("proxy", "write http://HOST:PORT or https://HOST:PORT")
+        if self.internet == "proxy" and not self.proxy:
+            raise self._wrong("internet", "write the address of the proxy too: KubernetesSettings.proxy")
+        if not all(re.fullmatch(r"[^\s,]+", host) for host in self.no_proxy):
+            raise self._wrong("no_proxy", "write a host, or a suffix such as .example.org, in each of its places")
+        if self.authorities_config_map and self.authorities_secret:
+            raise self._wrong("authorities_secret", "leave it out, or authorities_config_map: there is one file")
 
     def _time(self, name: str) -> timedelta:
         return timedelta(seconds=parse_duration(getattr(self, name), field=f"KubernetesSettings.{name}"))
@@ -388,6 +427,7 @@ _KINDS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "gpu_resources": tuple,
     "tolerations": tuple,
     "foreign_pods": tuple,
+    "no_proxy": tuple,
     "drain_taints": frozenset,
     "insecure_registries": frozenset,
     "ignored_groups": frozenset,

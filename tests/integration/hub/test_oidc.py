@@ -18,6 +18,7 @@ from hai_hub.logins.questions import LoginState
 from kit.logins.browser import Visit
 from kit.logins.provider import CLIENT_SECRET, Provider
 from kit.logins.users import FakeUser
+from kit.proxy import proxying
 from kit.waiting import until
 
 ROWS = [{"match": "/ml/(.+)", "group": r"\1"}, {"match": "platform", "group": "hai-admins", "admin": True}]
@@ -433,3 +434,35 @@ async def test_by_https_the_authority_must_be_known(tmp_path: Path, make: Make) 
         assert (await sign_in(it, provider))["groups"] == ["cv"]
     finally:
         await provider.stop()
+
+
+@pytest.mark.parametrize("scheme", ["https", "http"])
+async def test_a_provider_outside_is_asked_by_the_proxy(
+    make: Make, tmp_path: Path, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = "sso.outside.invalid"
+    provider = await Provider().start(tmp_path if scheme == "https" else None, host)
+    place = f"{host}:{443 if scheme == 'https' else 80}"
+    try:
+        provider.person("ada", "/ml/cv")
+        more = {"http_request_kwargs": {"ca_certs": str(tmp_path / "provider.crt")}} if scheme == "https" else {}
+        async with proxying({place: provider.port}) as proxy:
+            monkeypatch.setenv(f"{scheme}_proxy", proxy.address)
+            assert (await sign_in(make(issuer=provider.issuer, **more), provider))["groups"] == ["cv"]
+            assert set(proxy.asked) == {place}
+            refused = await refusal(make(issuer="https://other.invalid"), provider)
+    finally:
+        await provider.stop()
+    if scheme == "https":
+        assert f"does not answer (status 403 by the proxy {proxy.address}): check" in refused.log_message
+
+
+async def test_a_provider_inside_is_not_asked_by_the_proxy(
+    make: Make, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://ann:canary-of-the-proxy@127.0.0.1:1")
+    refused = await refusal(make(), provider)
+    assert "by the proxy http://127.0.0.1:1): check" in refused.log_message
+    assert "canary" not in refused.log_message
+    monkeypatch.setenv("no_proxy", "localhost,127.0.0.1")
+    assert (await sign_in(make(), provider))["name"] == "ada"

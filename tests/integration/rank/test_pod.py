@@ -71,6 +71,14 @@ def test_a_rank_that_cannot_have_the_network_of_its_fabric_says_so_before_others
     assert all(line.startswith("[hai] ") for line in said)
 
 
+def test_a_command_that_fails_on_a_closed_network_is_told_why(pod, service) -> None:
+    pod.start("sh", "-c", "echo 'curl: (28) Connection timed out'; exit 28", env=FIRST, internet="none", **ALONE)
+    assert pod.wait() == 28
+    first, second = pod.sent()
+    assert first == "curl: (28) Connection timed out"
+    assert second.startswith("[hai] if that was an address outside of the cluster: tasks of this platform do not reach")
+
+
 @pytest.mark.parametrize("nodes", [["n-b"], ["n-b", "n-c"]], ids=["alone", "of a gang"])
 def test_a_pod_that_was_made_after_its_run_was_over_never_starts_its_command(pod, service, nodes) -> None:
     service.wanted = 410

@@ -65,6 +65,7 @@ class Provider:
     #: Claims that its ID tokens have in place of the true ones.
     lies: dict[str, Any] = field(default_factory=dict)
     issuer: str = ""
+    port: int = 0
     asked: list[str] = field(default_factory=list)
     #: What it answers in place of what it should, by path.
     says: dict[str, bytes] = field(default_factory=dict)
@@ -91,8 +92,11 @@ class Provider:
         """Let all access tokens end; refresh tokens stay."""
         self._access.clear()
 
-    async def start(self, folder: Path | None = None) -> Provider:
-        """Listen on a free port of this machine: by https with a certificate of its own in `folder`, or by http."""
+    async def start(self, folder: Path | None = None, host: str = "") -> Provider:
+        """Listen on a free port of this machine: by https with a certificate of its own in `folder`, or by http.
+
+        With `host` it is known by that name, at the usual port: only a proxy leads to it.
+        """
         routes = [
             ("/.well-known/openid-configuration", _Discovery),
             ("/keys", _Keys),
@@ -102,12 +106,13 @@ class Provider:
         ]
         context = None
         if folder is not None:
-            certificate(folder, "provider", "127.0.0.1")
+            certificate(folder, "provider", host or "127.0.0.1")
             context = serving(folder, "provider")
         sockets = bind_sockets(0, "127.0.0.1")
         self._server = HTTPServer(Application([(*route, {"it": self}) for route in routes]), ssl_options=context)
         self._server.add_sockets(sockets)
-        self.issuer = f"{'https' if context else 'http'}://127.0.0.1:{sockets[0].getsockname()[1]}"
+        self.port = sockets[0].getsockname()[1]
+        self.issuer = f"{'https' if context else 'http'}://{host or f'127.0.0.1:{self.port}'}"
         return self
 
     async def stop(self) -> None:

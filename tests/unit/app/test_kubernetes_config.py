@@ -85,6 +85,10 @@ def test_values_are_turned_into_what_the_adapter_takes(tmp_path: Path) -> None:
         ("image_machine", "X 86", "image_machine: is 'X 86': write for example x86_64"),
         ("cpu_share", 1.5, "cpu_share: is 1.5: write a part of the node"),
         ("haienv_makers", 0, "haienv_makers: is 0: write a number greater than 0"),
+        ("internet", "proxy", "internet: is 'proxy': write the address of the proxy too"),
+        ("proxy", "proxy:3128", "proxy: is 'proxy:3128': write http://HOST:PORT"),
+        ("proxy", "http://proxy", "proxy: is 'http://proxy': write http://HOST:PORT"),
+        ("no_proxy", ["a,b"], "no_proxy: is ['a,b']: write a host, or a suffix"),
         ("haienv_build_variables", {"UV_OFFLINE": 1}, "haienv_build_variables: is {'UV_OFFLINE': 1}: write names"),
         ("run_as_user", 0, "run_as_user: is 0: write a number greater than 0"),
         ("shm_size", "16GB", "16GB"),
@@ -110,6 +114,17 @@ def test_a_wrong_value_names_the_setting_and_the_remedy(name, value, words) -> N
         settings(**{name: value})
     assert words in str(error.value)
     assert name in str(error.value)
+
+
+def test_a_password_of_a_proxy_is_refused_and_not_shown() -> None:
+    with pytest.raises(ValueError, match=r"KubernetesSettings\.proxy: has a user or a password") as refused:
+        settings(proxy="http://ann:canary@proxy:3128")
+    assert "canary" not in str(refused.value)
+
+
+def test_there_is_one_file_of_authorities() -> None:
+    with pytest.raises(ValueError, match="authorities_secret: is 'b': leave it out, or authorities_config_map"):
+        settings(authorities_config_map="a", authorities_secret="b")
 
 
 def test_without_a_name_the_namespace_is_the_services_own(tmp_path: Path, monkeypatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hai_client import pythons
+from hai_client import outbound, pythons
 from hai_client.launching.layout import Layout
 from hai_client.launching.variables import cpus_here, job_variables, step_variables
 
@@ -110,6 +110,8 @@ def rank_environment(
         env.setdefault("SUBMITIT_PREEMPT_SIGNAL", "USR1")
         first[:0] = [] if slurm is None else [slurm]
     env["PATH"] = os.pathsep.join([*first, env.get("PATH") or SYSTEM_PATH])
+    # The service, and the other ranks: gRPC obeys proxies too.
+    env.update(outbound.completed(env, ("localhost", "127.0.0.1", outbound.host_of(run.api_url), *run.addresses)))
     return env
 
 

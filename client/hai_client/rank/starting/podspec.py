@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 
+from hai_client.outbound import paired
 from hai_client.rank.starting.environment import RankContext, Run, rank_environment
 from hai_client.rank.starting.spec import BadSpec, Spec, read_spec
 
@@ -89,7 +90,7 @@ class PodSpec:
             addresses: Addresses of all ranks, in rank order.
         """
         given = {name: value for name, value in self._environ.items() if not name.startswith("HAI_")}
-        given.update(self.spec.env)
+        given.update(paired(self.spec.env))
         run = Run(
             run_id=self.spec.run_id,
             task_id=self._task_id,

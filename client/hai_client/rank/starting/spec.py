@@ -65,6 +65,8 @@ class Spec:
             self.term_wait_s = float(data.get("term_wait_s", 10))
             self.log_max_bytes = int(data.get("log_max_bytes", 64 * 1024 * 1024))
             self.log_parts = int(data.get("log_parts", 8))
+            #: Which public addresses the command reaches, by the policies of the cluster: open, proxy or none.
+            self.internet = str(data.get("internet") or "open")
         except KeyError as error:
             raise BadSpec(f"spec.json: field {error.args[0]} is missing") from None
         except (TypeError, ValueError, AttributeError) as error:

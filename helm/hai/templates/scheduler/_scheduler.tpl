@@ -109,6 +109,7 @@ initContainers:
 volumes:
   {{- include "hai.schedulerVolumes" (list $root $component) | nindent 2 }}
   {{- include "hai.tmpVolume" $root | nindent 2 }}
+  {{- include "hai.authoritiesVolume" $root | nindent 2 }}
 {{- end }}
 
 {{/* What their pods have in common: labels and annotations. */}}
@@ -122,7 +123,7 @@ labels:
   {{- end }}
   {{- with $scheduler.labels }}{{ toYaml . | nindent 2 }}{{ end }}
 annotations:
-  checksum/values: {{ list $scheduler $root.Values.hub.baseUrl $root.Values.hub.existingSecret $root.Values.postgresql.password $root.Values.redis.password | toJson | sha256sum }}
+  checksum/values: {{ list $scheduler $root.Values.outbound $root.Values.hub.baseUrl $root.Values.hub.existingSecret $root.Values.postgresql.password $root.Values.redis.password | toJson | sha256sum }}
   checksum/config: {{ include (print $root.Template.BasePath "/scheduler/configmap.yaml") $root | sha256sum }}
   {{- with $scheduler.annotations }}{{ toYaml . | nindent 2 }}{{ end }}
 {{- end }}
@@ -146,6 +147,7 @@ securityContext: {{- toYaml $scheduler.containerSecurityContext | nindent 2 }}
 volumeMounts:
   {{- include "hai.schedulerMounts" $root | nindent 2 }}
   {{- include "hai.tmpMount" $root | nindent 2 }}
+  {{- include "hai.authoritiesMount" $root | nindent 2 }}
 {{- end }}
 
 {{- define "hai.schedulerMounts" -}}
@@ -256,6 +258,21 @@ volumeMounts:
 {{- with .Values.snapshots.existingClaim }}
 {{- $_ := set $service "snapshots_root" "/var/lib/hai-snapshots" }}
 {{- $_ := set $service "snapshots_claim" . }}
+{{- end -}}
+{{- $_ := set $cluster "internet" (include "hai.taskInternet" .) }}
+{{- with include "hai.outboundProxy" . }}
+{{- $_ := set $cluster "proxy" (fromJson .).address }}
+{{- $hosts := list }}
+{{- range include "hai.noProxy" $ | fromJsonArray }}
+{{- /* What only a kubelet makes out of variables is in no file; supervisors add the service's address themselves. */ -}}
+{{- if not (hasPrefix "$(" .) }}{{ $hosts = append $hosts . }}{{ end }}
+{{- end }}
+{{- $_ := set $cluster "no_proxy" $hosts }}
+{{- end -}}
+{{- if include "hai.authorities" . }}
+{{- range $trait, $value := dict "authorities_config_map" .Values.outbound.authorities.configMap "authorities_secret" .Values.outbound.authorities.secret "authorities_key" .Values.outbound.authorities.key }}
+{{- $_ := set $cluster $trait $value }}
+{{- end }}
 {{- end -}}
 {{- with .Values.scheduler.foreignPods }}
 {{- $_ := set $cluster "foreign_pods" . }}

@@ -70,10 +70,12 @@ async def connect(settings: ClusterSettings) -> ApiClient:
     file = _file(settings)
     # Enough for the watches beside all requests that are under way.
     configuration.connection_pool_maxsize = settings.parallel + 16
-    # aiohttp would look for proxies, and for a .netrc file, at each request: a third of what a request costs.
-    configuration.client_session_kwargs = {"trust_env": bool(getproxies_environment())}
+    inside = not settings.kubeconfig and not settings.context and "KUBERNETES_SERVICE_HOST" in os.environ
+    # aiohttp would look for proxies, and for a .netrc file, at each request: a third of what a request costs. In a pod
+    # no proxy leads to the API server.
+    configuration.client_session_kwargs = {"trust_env": not inside and bool(getproxies_environment())}
     try:
-        if not settings.kubeconfig and not settings.context and "KUBERNETES_SERVICE_HOST" in os.environ:
+        if inside:
             config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
         else:
             await config.load_kube_config(  # type: ignore[no-untyped-call]

@@ -163,6 +163,8 @@ def spec(launch: LaunchOrder, settings: ClusterSettings) -> dict[str, Any]:
         "log_parts": settings.log_parts,
         "upload_log": not settings.log_claim,
         **({"memlock_bytes": memlock} if memlock else {}),
+        # Policies do not hold in the network of a node.
+        **({"internet": settings.internet} if settings.internet != "open" and not network(launch) else {}),
     }
 
 

@@ -11,6 +11,7 @@ from hai_client.pythons import VENV
 from hai_client.quantity import mebibytes
 from hai_scheduler.adapters.kubernetes import account
 from hai_scheduler.adapters.kubernetes.names import run_name
+from hai_scheduler.adapters.kubernetes.outbound import authorities, outbound_variables
 from hai_scheduler.adapters.kubernetes.resources import Capacity, share_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model.pins import Pin
@@ -116,6 +117,7 @@ def _shm(launch: LaunchOrder, share: Decimal, settings: ClusterSettings) -> dict
 def variables(launch: LaunchOrder, rank: int, gpus: int, settings: ClusterSettings) -> list[dict[str, Any]]:
     """Return the variables that tell a supervisor which rank it is. All others are in the Secret."""
     plain = {
+        **outbound_variables(settings),
         "HAI_RANK": str(rank),
         "HAI_GPUS": str(gpus),
         "HAI_TERMINATION_GRACE": str(settings.grace_s(launch.grace)),
@@ -140,6 +142,8 @@ class Volumes:
         self._names: dict[tuple[MountKind, str], str] = {}
         self._platform(launch, rank, settings)
         self._one("shm", _shm(launch, share_of(launch, rank, capacity), settings), SHM)
+        for own, added in zip((self.volumes, self.mounts), authorities(settings), strict=True):
+            own += added
         for mount in launch.mounts:
             self._add(mount)
         # A mount rule for the same folder goes before it.

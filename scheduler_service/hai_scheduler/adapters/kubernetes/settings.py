@@ -8,7 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
+from hai_client.outbound import AUTHORITIES_KEY
+
 Binding = Literal["affinity", "direct"]
+#: Which public addresses ranks reach: all, what a proxy reaches, or none.
+Internet = Literal["open", "proxy", "none"]
 
 #: What stands for all namespaces.
 EVERYWHERE = "*"
@@ -124,6 +128,15 @@ class ClusterSettings:
     log_claim: str = ""
     log_max_bytes: int = 64 * 1024 * 1024
     log_parts: int = 8
+
+    #: What ranks reach outside of the cluster; the proxy's address, and the hosts that are reached without it; and the
+    #: ConfigMap, or the Secret, with the certificates of the authorities that count. Empty: there is none.
+    internet: Internet = "open"
+    proxy: str = ""
+    no_proxy: tuple[str, ...] = ()
+    authorities_config_map: str = ""
+    authorities_secret: str = ""
+    authorities_key: str = AUTHORITIES_KEY
 
     #: Namespaces whose pods count in what nodes have left for runs (F5); `*`: all. Empty: no pods from outside of HAI
     #: are looked at.

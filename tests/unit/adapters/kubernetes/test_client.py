@@ -27,6 +27,7 @@ from hai_scheduler.adapters.kubernetes.client import (
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.timings import Timings
+from kit.certificates import certificate
 from kit.waiting import until
 from unit.adapters.kubernetes.things import some_settings
 
@@ -344,6 +345,22 @@ async def test_the_variables_of_proxies_are_looked_at_only_where_there_are_some(
         monkeypatch.delenv(name, raising=False)
     made = await connect(some_settings(kubeconfig=str(outside), context=""))
     assert made.configuration.client_session_kwargs == {"trust_env": trusted}
+    await made.close()
+
+
+async def test_in_a_pod_no_proxy_is_asked_for_the_api_server(
+    outside: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    certificate(tmp_path, "cluster", "10.0.0.1")
+    (tmp_path / "token").write_text("t")
+    place = "kubernetes.aio.config.incluster_config"
+    monkeypatch.setattr(f"{place}.SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(f"{place}.SERVICE_CERT_FILENAME", str(tmp_path / "cluster.crt"))
+    for name, value in (("HTTPS_PROXY", "http://proxy.example:3128"), ("KUBERNETES_SERVICE_HOST", "10.0.0.1")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    made = await connect(some_settings(kubeconfig="", context=""))
+    assert made.configuration.client_session_kwargs == {"trust_env": False}
     await made.close()
 
 

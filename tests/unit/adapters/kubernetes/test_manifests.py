@@ -97,6 +97,14 @@ WITH_CLAIM = some_settings(
     haienv_makers=60100,
     haienv_build_variables={"UV_PYTHON_PREFERENCE": "only-managed"},
 )
+#: A cluster whose pods reach the internet by a proxy alone, and trust authorities of its own.
+BY_PROXY = some_settings(
+    internet="proxy",
+    proxy="http://proxy.example.org:3128",
+    no_proxy=("hub.hai.svc", ".example.org"),
+    authorities_config_map="our-authorities",
+    authorities_key="bundle.pem",
+)
 CASES: dict[str, dict[str, Any]] = {
     "service": manifests.service(GANG),
     "service-of-one-rank": manifests.service(PART),
@@ -113,6 +121,11 @@ CASES: dict[str, dict[str, Any]] = {
         f"pod-fabric-{name}": manifests.pod(launch, 0, capacity(), some_settings(), OWNER)
         for name, launch in ON_FABRICS.items()
     },
+    "pod-by-proxy": manifests.pod(a_launch(), 0, capacity(), BY_PROXY, OWNER),
+    "pod-authorities-of-a-secret": manifests.pod(
+        a_launch(), 0, capacity(), some_settings(authorities_secret="our-authorities"), OWNER
+    ),
+    "secret-by-proxy": manifests.secret(a_launch(env={"LR": "0.1"}), BY_PROXY, OWNER),
     "secret-fabric-host-network": manifests.secret(ON_FABRICS["host-network"], some_settings(), OWNER),
 }
 
@@ -357,3 +370,10 @@ def test_autoscalers_are_asked_to_leave_nodes_of_ranks_alone_unless_an_admin_say
 def test_an_extra_label_takes_none_of_the_platforms_away() -> None:
     wrong = replace(CLUSTER, extra_labels={"app.kubernetes.io/managed-by": "me", "hai.jupyter.org/run": "9"})
     assert manifests.pod(GANG, 0, capacity(), wrong, OWNER) == manifests.pod(GANG, 0, capacity(), CLUSTER, OWNER)
+
+
+def test_a_rank_in_the_network_of_its_node_is_not_told_that_the_network_is_closed() -> None:
+    closed = replace(BY_PROXY, internet="none")
+    assert manifests.spec(PART, closed)["internet"] == "none"
+    assert "internet" not in manifests.spec(ON_FABRICS["host-network"], closed)
+    assert "internet" not in manifests.spec(PART, CLUSTER)

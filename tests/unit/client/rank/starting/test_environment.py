@@ -168,3 +168,14 @@ def test_the_given_variables_are_left_as_they_are() -> None:
     given = {"A": "1"}
     variables(given, profile="slurm")
     assert given == {"A": "1"}
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "http_proxy"])
+def test_a_proxy_never_sees_the_service_and_the_other_ranks(name: str) -> None:
+    env = variables({name: "http://proxy:3128", "NO_PROXY": ".example.org"})
+    assert env["NO_PROXY"] == ".example.org,localhost,127.0.0.1,hub,10.0.0.1,10.0.0.2"
+    assert env["no_proxy"] == "localhost,127.0.0.1,hub,10.0.0.1,10.0.0.2"
+
+
+def test_without_a_proxy_nothing_is_said_of_one() -> None:
+    assert not {"NO_PROXY", "no_proxy"} & set(variables())

@@ -117,3 +117,12 @@ def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
 def test_a_bad_variable_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadSpec, match=f"variable {name} is 'many'; it must be a whole number"):
         pod(tmp_path, {name: "many"})
+
+
+def test_the_proxy_of_a_task_is_the_one_in_both_cases(tmp_path: Path) -> None:
+    cluster = {"HTTPS_PROXY": "http://all", "https_proxy": "http://all", "NO_PROXY": ".svc", "no_proxy": ".svc"}
+    env = seen(tmp_path, cluster, env={"HTTPS_PROXY": "http://mine"})
+    assert (env["HTTPS_PROXY"], env["https_proxy"]) == ("http://mine", "http://mine")
+    assert env["no_proxy"] == env["NO_PROXY"] == ".svc,localhost,127.0.0.1,hub,10.0.0.1,10.0.0.2"
+    env = seen(tmp_path, cluster, env={"no_proxy": "data"})
+    assert env["NO_PROXY"] == "data,localhost,127.0.0.1,hub,10.0.0.1,10.0.0.2"
