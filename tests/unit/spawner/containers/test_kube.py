@@ -22,6 +22,7 @@ from hai_spawner.containers.kube import HaiKubeSpawner
 from hai_spawner.containers.mixin import HaiSpawnerMixin
 from hai_spawner.sizes.allocations import Allocations
 from hai_spawner.sizes.nodes import FRESH_S, CapacityReader, Unreadable
+from kit import schemas
 from unit.spawner.spawn_kit import GPU, SIZES, a_hub, a_node, a_pod, a_user, an_environment, some_places
 
 HOME = Mounted(
@@ -79,7 +80,9 @@ async def pod_of(made: HaiKubeSpawner) -> Any:
     await made.load_user_options()
     manifest = await made.get_pod_manifest()
     async with ApiClient(Configuration()) as client:
-        return client.sanitize_for_serialization(manifest)
+        pod = client.sanitize_for_serialization(manifest)
+    schemas.check(pod)
+    return pod
 
 
 async def test_a_size_with_a_device_asks_for_it_and_takes_its_image() -> None:
