@@ -334,6 +334,16 @@ QUOTA = 'pods "jupyter-ann" is forbidden: exceeded quota: labs, requested: reque
 POLICY = (
     "pods \"jupyter-ann\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no such image"
 )
+#: As tests/kit/kubernetes/admission.py refuses a rank.
+STANDARD = (
+    'pods "jupyter-ann" is forbidden: violates PodSecurity "restricted:latest": restricted volume types (volume "home" '
+    'uses restricted volume type "hostPath")'
+)
+RANGE = 'pods "jupyter-ann" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi'
+DEFAULT = (
+    'Pod "jupyter-ann" is invalid: spec.containers[0].resources.requests: Invalid value: "4": must be less than or '
+    "equal to cpu limit of 2"
+)
 HEADERS = {"Audit-Id": "5f0e", "Content-Type": "application/json"}
 
 
@@ -362,11 +372,16 @@ class Refusing(FakeApi):
     ("status", "message", "reason", "shown", "remedy"),
     [
         (403, QUOTA, "refused", 403, "Stop another server or choose a smaller size"),
-        (422, POLICY, "refused", 403, "Tell an administrator"),
+        (422, POLICY, "refused", 403, "set singleuser.extraLabels or change that policy"),
+        (422, f"{POLICY}: exceeded quota: x", "refused", 403, "set singleuser.extraLabels or change that policy"),
+        (403, STANDARD, "refused", 403, "asks for what workloads.podSecurity forbids"),
+        (403, RANGE, "refused", 403, "change the LimitRange of the namespace"),
+        (422, DEFAULT, "refused", 403, "Choose a smaller size"),
+        (403, "no words of a plugin", "refused", 403, "Tell an administrator."),
         (500, 'failed calling webhook "gate"', "cluster", 503, "Try again in a moment"),
         (429, "too many requests", "cluster", 503, "Try again in a moment"),
     ],
-    ids=["quota", "policy", "webhook away", "busy"],
+    ids=["quota", "policy", "policy that quotes", "standard", "range", "default", "others", "webhook away", "busy"],
 )
 async def test_a_server_that_the_cluster_refuses_says_why_in_the_clusters_words_and_no_headers(
     what: str, status: int, message: str, reason: str, shown: int, remedy: str, caplog: pytest.LogCaptureFixture
