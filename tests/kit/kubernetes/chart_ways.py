@@ -144,6 +144,7 @@ def people(platform: Platform) -> Iterator[dict[str, Source]]:
         for name, (end, _) in STRANGERS.items():
             words = ["-n", platform.namespace + end, "delete", "pod", _name(name), "--wait=false"]
             tool("kubectl", *words, check=False)
+        chart_wait_for("nothing of them to be left", lambda: not platform.objects("pods", platform.work))
 
 
 @contextmanager

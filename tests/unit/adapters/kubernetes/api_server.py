@@ -13,7 +13,7 @@ from kubernetes.aio.client import ApiClient, Configuration
 
 from hai_scheduler.adapters.kubernetes.client import KubernetesApi
 from hai_scheduler.ports.clock import Clock
-from kit.kubernetes.admission import Admission
+from kit.admission import Admission
 from unit.adapters.kubernetes.things import unlocated
 
 Thing = dict[str, Any]

@@ -14,8 +14,8 @@ from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.fabric_trials import FabricRefused
+from kit.admission import Admission, violations
 from kit.builders import a_fabric, a_launch
-from kit.kubernetes.admission import Admission, violations
 from kit.waiting import until
 from unit.adapters.kubernetes.conftest import one
 from unit.adapters.kubernetes.test_fabrics import tried

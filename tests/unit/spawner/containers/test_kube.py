@@ -334,7 +334,7 @@ QUOTA = 'pods "jupyter-ann" is forbidden: exceeded quota: labs, requested: reque
 POLICY = (
     "pods \"jupyter-ann\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no such image"
 )
-#: As tests/kit/kubernetes/admission.py refuses a rank.
+#: As tests/kit/admission.py refuses a rank.
 STANDARD = (
     'pods "jupyter-ann" is forbidden: violates PodSecurity "restricted:latest": restricted volume types (volume "home" '
     'uses restricted volume type "hostPath")'
