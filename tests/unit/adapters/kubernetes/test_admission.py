@@ -14,12 +14,11 @@ from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.fabric_trials import FabricRefused
-from kit.admission import Admission, violations
+from kit.admission import Admission
 from kit.builders import a_fabric, a_launch
 from kit.waiting import until
 from unit.adapters.kubernetes.conftest import one
 from unit.adapters.kubernetes.test_fabrics import tried
-from unit.adapters.kubernetes.test_manifests import CASES
 
 SCRATCH = Mount(kind=MountKind.HOST_PATH, source="/local/ssd", mount_path="/scratch", read_only=False)
 GANG = ("node-1", "node-2")
@@ -32,7 +31,7 @@ def wants_a_team(pod: dict[str, Any]) -> str:
 
 
 #: The rules, what is launched, and what the sentence holds: the server's field and value, and the remedy.
-CASES_OF_RULES: dict[str, tuple[Admission, LaunchOrder, list[str]]] = {
+CASES: dict[str, tuple[Admission, LaunchOrder, list[str]]] = {
     "a folder of the node": (
         RESTRICTED,
         a_launch(mounts=(SCRATCH,)),
@@ -90,7 +89,7 @@ CASES_OF_RULES: dict[str, tuple[Admission, LaunchOrder, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("rules", "launch", "said"), CASES_OF_RULES.values(), ids=CASES_OF_RULES)
+@pytest.mark.parametrize(("rules", "launch", "said"), CASES.values(), ids=CASES)
 async def test_what_admission_refuses_is_said_with_its_remedy_and_starts_once_it_is_taken(
     server, cluster, rules, launch, said
 ) -> None:
@@ -118,15 +117,6 @@ async def test_the_trial_of_a_fabric_says_what_the_standard_forbids(server, cloc
     server.admission = RESTRICTED
     with pytest.raises(FabricRefused, match=r"host namespaces \(hostNetwork=true\).*workloads.podSecurity: privileged"):
         await tried(server, clock, a_fabric(resources={}, host_network=True))
-
-
-#: Cases that only `privileged` allows.
-PRIVILEGED = {"pod-whole-node", "pod-fabric-host-network"}
-
-
-@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("pod-")])
-def test_every_pod_of_a_rank_is_taken_by_a_restricted_namespace(name: str) -> None:
-    assert bool(violations(CASES[name])) is (name in PRIVILEGED)
 
 
 POD = 'pods "x" is forbidden: '
