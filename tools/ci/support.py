@@ -89,7 +89,11 @@ def rows() -> list[Row]:
         Row("KubeSpawner", package("jupyterhub-kubespawner"), "users' servers as pods"),
         Row("SQLite", IN_CI["SQLite"], "all tests of platforms"),
         Row("PostgreSQL", IN_CI["PostgreSQL"], "the store's contracts, two replicas, chaos, upgrades"),
-        Row("Kubernetes", IN_CI["Kubernetes"], "the chart, tasks and servers on two nodes of real kubelets"),
+        Row(
+            "Kubernetes",
+            IN_CI["Kubernetes"],
+            "the chart under enforced network policies, tasks, servers; two nodes of real kubelets",
+        ),
         Row(
             "Kubernetes, schemas alone",
             " to ".join(SCHEMAS),
