@@ -101,7 +101,8 @@ def test_of_two_replicas_one_leads_and_stays_it(platform: Platform) -> None:
 def test_each_pod_reaches_whom_the_policies_say_and_nobody_else(platform: Platform) -> None:
     given = {"separate": True, "spot": False, "internet": True, "metrics": False}
     with chart_ways(platform, **given) as (sources, targets):
-        assert faults(sources, targets) == []
+        found = faults(sources, targets)
+    assert not found, "\n".join(found)
 
 
 def test_when_the_leader_is_gone_the_other_leads_and_running_tasks_do_not_notice(platform: Platform) -> None:
