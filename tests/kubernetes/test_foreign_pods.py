@@ -23,7 +23,7 @@ ELSEWHERE_WITHIN = 40.0
 
 @pytest.fixture
 async def harness(place: Place) -> AsyncIterator[StandInHarness]:
-    harness = StandInHarness(place)
+    harness = StandInHarness(place, gpu_resources=(GPU,))
     await harness.start()
     yield harness
     await harness.close()
