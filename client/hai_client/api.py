@@ -15,6 +15,7 @@ from hai_client.calls.people import PeopleCalls
 from hai_client.calls.profiles import RecordingCalls
 from hai_client.calls.quota import QuotaCalls
 from hai_client.calls.reports import ReportCalls
+from hai_client.calls.secrets import SecretCalls
 from hai_client.calls.snapshots import SnapshotCalls
 from hai_client.calls.storage import StorageCalls
 from hai_client.calls.tasks import TaskCalls
@@ -36,6 +37,7 @@ class Client(
     ReportCalls,
     RecordingCalls,
     NotificationCalls,
+    SecretCalls,
 ):
     """A connection to a platform, with one user's rights.
 

@@ -65,6 +65,12 @@ HIDDEN_PATTERN = r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u20
 MAX_RETRIES = 100
 #: How often a command may run on each node at most.
 MAX_RANKS_PER_NODE = 1024
+#: The name of a secret, as a regular expression.
+NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
+#: The most bytes of a user's secret.
+MAX_SECRET_BYTES = 65536
+#: Bytes of the shortest secret that is looked for in logs: shorter ones would be found in words.
+LEAST_REDACTED = 8
 #: The tag of a task that is a user's spot container, and the beginning of its name.
 SPOT = "spot"
 #: Names of numbers that a job may report, by process and by run.
@@ -128,6 +134,12 @@ class EventKind:
     USER_ARCHIVED = "user.archived"
     #: A user who was archived may use the platform again.
     USER_RESTORED = "user.restored"
+    #: A user has set a secret; its value is nowhere to be read.
+    SECRET_SET = "secret.set"
+    #: A user has removed a secret.
+    SECRET_REMOVED = "secret.removed"
+    #: A run is given secrets of its user, each in its newest version.
+    SECRETS_USED = "secret.used"
     #: An admin has taken the name of a user out of the ledger.
     LEDGER_ERASED = "ledger.erased"
     #: A mount rule was written.

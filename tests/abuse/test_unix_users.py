@@ -31,13 +31,16 @@ from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.settings import LocalSettings
+from hai_scheduler.adapters.local.unix_identities import UnixIdentities, identity_of
 from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import RankObservation
-from hai_scheduler.core.model.run import Blame, RankState
+from hai_scheduler.core.model.run import RankState
+from hai_scheduler.core.workspace.identity import Identity, NoIdentity
 from hai_scheduler.ports.cluster import LaunchOrder
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.secret import Secret
 from hai_spawner.containers.local import HaiLocalSpawner
 from hai_spawner.containers.menu import Refusal
@@ -117,7 +120,15 @@ class World:
             profile="sigterm",
             token=Secret(f"run:{number}.1:token-of-{user}"),
         )
+        if "identity" not in changes:
+            changes["identity"] = self.identity(user)
         return replace(base, **changes)
+
+    def identity(self, user: str) -> Identity:
+        """Who the user is, as the service says it."""
+        accounts = self.settings.accounts
+        assert accounts is not None
+        return identity_of(accounts.of(user))
 
     async def rank(self, number: int, *states: RankState) -> RankObservation:
         async def look() -> RankObservation | None:
@@ -355,37 +366,41 @@ async def test_what_a_service_that_was_killed_has_half_prepared_is_made_whole(wo
         ("..", "no name for a folder"),
     ],
 )
-async def test_who_has_no_account_is_told_and_no_node_is_to_blame(world: World, user: str, words: str) -> None:
-    fault = await LocalFiles(world.settings.accounts).fault(("true",), "/", None, user=user)
-    assert fault is not None
-    assert (fault.field, fault.value) == ("user", user)
-    assert words in fault.message
-    await world.cluster.launch(world.launch(1, user, "true", env={}))
-    rank = await world.rank(1, RankState.EXITED)
-    assert words in (rank.start_error or "")
-    assert rank.blame is Blame.NOBODY
+async def test_who_has_no_account_is_told(world: World, user: str, words: str) -> None:
+    assert world.settings.accounts is not None
+    with pytest.raises(NoIdentity, match=words):
+        await UnixIdentities(world.settings.accounts).of(user)
+
+
+async def test_a_run_of_nobody_is_never_the_platforms(world: World) -> None:
+    with pytest.raises(Temporary, match="not said as whom"):
+        await world.cluster.launch(world.launch(1, ALICE, "true", identity=None))
 
 
 async def test_a_build_for_a_group_runs_as_the_account_of_builds_and_never_as_root(world: World) -> None:
     own = {"HAI_CHECKPOINT_DIR": str(world.users / "checkpoints" / BOB / "1"), "PYTHONPATH": world.client}
-    rank, said = await world.run(1, ALICE, "id -un; echo $HOME; stat -c %U $HAI_CHECKPOINT_DIR", account=BOB, env=own)
+    assert world.settings.accounts is not None
+    identities = UnixIdentities(world.settings.accounts)
+    builder = await identities.of_account(BOB)
+    rank, said = await world.run(
+        1, ALICE, "id -un; echo $HOME; stat -c %U $HAI_CHECKPOINT_DIR", identity=builder, folders_of=BOB, env=own
+    )
     assert (rank.exit_code, said) == (0, [BOB, pwd.getpwnam(BOB).pw_dir, BOB])
     assert not (world.users / "checkpoints" / ALICE).exists(), "the user's own folders are not made for that account"
-    await world.cluster.launch(world.launch(2, ALICE, "true", account="root"))
-    rank = await world.rank(2, RankState.EXITED)
-    assert "which is root" in (rank.start_error or "")
-    assert rank.blame is Blame.NOBODY
+    with pytest.raises(NoIdentity, match="which is root"):
+        await identities.of_account("root")
 
 
 async def test_a_file_that_a_user_may_not_see_is_not_told_from_one_that_is_not_there(world: World) -> None:
-    files = LocalFiles(world.settings.accounts)
-    assert await files.fault(("/nothing/here",), str(world.state / "nothing"), None, user=BOB) is None
+    files = LocalFiles(unix_users=True)
+    assert await files.fault(("/nothing/here",), str(world.state / "nothing"), None) is None
 
 
 async def test_a_template_gives_all_of_them_one_account(world: World) -> None:
     accounts = Accounts.open(BOB, world.users)
     world.cluster = LocalCluster(replace(world.settings, accounts=accounts))
-    _, said = await world.run(1, "carol", "id -un; stat -c %U $HAI_CHECKPOINT_DIR")
+    carol = await UnixIdentities(accounts).of("carol")
+    _, said = await world.run(1, "carol", "id -un; stat -c %U $HAI_CHECKPOINT_DIR", identity=carol)
     assert said == [BOB, BOB]
 
 

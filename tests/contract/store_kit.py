@@ -79,6 +79,7 @@ def full_run(number: int = 2) -> Run:
             done=True,
             message="half of it",
             unstarted=Blame.UNKNOWN,
+            crowded=True,
             supervisor_killed=True,
             idle_gpus_since=at(4),
             fallback=Fallback.NO_PORT,

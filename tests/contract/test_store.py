@@ -14,6 +14,7 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank
+from hai_scheduler.core.model.secret_refs import SecretRef
 from hai_scheduler.core.model.task import RanksPerNode, Retry, TaskSpec, TaskState
 from hai_scheduler.ports.errors import Absent, WriteConflict
 from hai_scheduler.ports.values import TaskFilter
@@ -110,6 +111,7 @@ class TestTasks:
             command=("python", "a b.py", "--x=ä"),
             cwd="/home/alice/ü",
             env={"A": "1", "LONG": "x" * 10_000},
+            secrets=(SecretRef.parse("HF_TOKEN=hf"), SecretRef.parse("~/.netrc=netrc")),
             checkpoint_dir="/ckpt",
             watch=("out/*.pt", "/scratch/run"),
             tags=("nlp", "a,b"),
@@ -117,6 +119,7 @@ class TestTasks:
             image=f"registry.example/torch:2@sha256:{'a' * 64}",
             haienv=a_pin(latest=True, flavour="conda", variables={"A": "ä"}),
             ranks_per_node="gpu",
+            uid=20017,
             snapshot=CodeSnapshot(digest="d" * 64, files=2, size=3, commit="c" * 40, dirty=True),
             **{name: value for name, value in asked.in_python().items() if name in TaskSpec.__dataclass_fields__},
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from hai_scheduler.core.workspace.identity import Identity, UnixGroup
 from hai_scheduler.ports.values import ArchivedUser, AuditEntry, AuditFilter, UserVisit
 from hai_scheduler.store.store import Store
 from kit.builders import T0
@@ -38,6 +39,24 @@ async def test_the_latest_visit_of_a_user_is_kept(store: Store) -> None:
             "Ärzte": later,
             "b": UserVisit(name="b", seen_at=T0, admin_at=T0 - HOUR),
         }
+
+
+async def test_what_logins_told_is_kept_until_they_tell_else(store: Store) -> None:
+    groups = (UnixGroup(gid=20017), UnixGroup(gid=3100, name="Ärzte"))
+    ann = Identity(name="ann", uid=2**31, groups=groups, home="/home/ann", shell="/bin/zsh")
+    async with store.write() as tx:
+        await tx.users.put_identity(ann)
+        assert await tx.users.identities() == {"ann": ann}
+    other = replace(ann, uid=0, groups=groups[:1])
+    async with store.write() as tx:
+        await tx.users.put_identity(other)
+    async with store.read() as tx:
+        assert await tx.users.identities() == {"ann": other}
+    async with store.write() as tx:
+        await tx.users.remove_identity("ann")
+        await tx.users.remove_identity("nobody")
+    async with store.read() as tx:
+        assert await tx.users.identities() == {}
 
 
 async def test_users_are_archived_and_restored(store: Store) -> None:

@@ -25,7 +25,7 @@ EXCEPTIONS = {
         Delivery Notification NotificationChannel NotificationPage NotificationRule NotificationRules
         DisplacedTask EndedCount GroupQueue GroupTrial LaterTask LevelTrial MarkPreview MeanUse MovedTask
         Overview PreviewTask Queue QueueTask ShortWait TaskActionResult TaskActionResults Trial TrialSide UseNow
-        SnapshotRules SnapshotState Task TaskPage TaskSummary Verdict WhatIf""",
+        Identity Resealed SecretList UnixGroup SnapshotRules SnapshotState Task TaskPage TaskSummary Verdict WhatIf""",
     "the same error on both sides of REST": """
         HaiError Invalid NotFound Forbidden Conflict QuotaExceeded Unavailable Problem""",
     "the same part of an adapter, for each cluster": "Marks",

@@ -108,7 +108,11 @@ async def test_groups_quota_and_waiting_tasks_follow_the_provider(platform: Plat
     refused = await asyncio.to_thread(lambda: platform.hai("list", user="ada", check=False))
     assert refused.returncode != 0
     provider.person("ada", "/ml/cv")
-    assert (await asyncio.to_thread(lambda: platform.hai("list", user="ada", check=False))).returncode == 0
+    await until(
+        "ada to be let in again",
+        lambda: asyncio.to_thread(lambda: platform.hai("list", user="ada", check=False)),
+        met=lambda it: it.returncode == 0,
+    )
     await browser.close()
 
     # Whom the table does not know is told why, and what is wrong with the client is said where people see it.

@@ -174,7 +174,7 @@ def test_the_notes_hold_the_namespace_to_the_standard_that_the_job_meets(
 
 
 def test_other_settings_are_another_job_as_a_job_cannot_be_changed(render: Render) -> None:
-    one, other = render(DYNAMIC), render({**DYNAMIC, "singleuser": {"uid": 2000}})
+    one, other = render(DYNAMIC), render({**DYNAMIC, "identity": {"uid": 2000}})
     assert only_job(one)["metadata"]["name"] != only_job(other)["metadata"]["name"]
 
 

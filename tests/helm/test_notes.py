@@ -81,7 +81,7 @@ def test_what_is_forwarded_is_what_one_logs_in_at(
     lines = notes(run_helm, values)
     forward = next(words for words in commands(lines, "kubectl") if "port-forward" in words)
     assert forward == ["kubectl", "-n", "platform", "port-forward", f"service/{service}", f"8000:{port}"]
-    assert commands(lines, "hai")[0] == ["hai", "login", "--url", address, "--token-stdin"]
+    assert commands(lines, "hai")[0] == ["hai", "login", "--url", address]
     assert f"{address}/" in lines
 
 
@@ -90,4 +90,10 @@ def test_behind_an_ingress_nothing_is_forwarded(run_helm: Run) -> None:
     ingress = {"enabled": True, "hosts": [host], "tls": [{"hosts": [host], "secretName": "x"}]}
     lines = notes(run_helm, {"ingress": ingress})
     assert not [words for words in commands(lines, "kubectl") if "port-forward" in words]
-    assert commands(lines, "hai")[0] == ["hai", "login", "--url", "https://hai.example.org", "--token-stdin"]
+    assert commands(lines, "hai")[0] == ["hai", "login", "--url", "https://hai.example.org"]
+
+
+def test_a_value_that_goes_away_is_named(run_helm: Run) -> None:
+    assert not [line for line in notes(run_helm) if line.startswith("GOES AWAY")]
+    (line,) = (line for line in notes(run_helm, {"singleuser": {"uid": 5000}}) if line.startswith("GOES AWAY"))
+    assert "identity.uid" in line

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from hai_scheduler.adapters.system.key_ring import KeyRing
 from hai_scheduler.api.server.auth import Auth
 from hai_scheduler.app.config import HaiScheduler, Settings
 from hai_scheduler.core.workspace.builds import BuildSettings
@@ -52,6 +53,9 @@ def test_it_signs_by_the_secret_of_all_replicas_and_asks_the_hub_by_its_token(re
     found, secrets = read({})
     assert found.service_secret is not None
     assert found.service_secret.reveal() == secrets["hub"]["service-secret"]
+    assert found.secrets_keys is not None
+    assert found.secrets_keys.reveal() == secrets["hub"]["secrets-key"]
+    assert KeyRing.read(found.secrets_keys.reveal())
     auth = Auth.from_environment(run_tokens=RunTokens(Secret("s")), cookie_secret=Secret("c"))
     assert auth.hub.api_token == secrets["hub"]["service-token"]
 
@@ -91,12 +95,13 @@ def test_it_finds_environments_where_it_and_its_tasks_have_them(read: Read) -> N
 CLAIM: Values = {"enabled": True, "volume": {"type": "claim", "existingClaim": "files"}}
 
 
-def test_builds_run_in_the_image_and_as_the_account_of_users_servers(read: Read) -> None:
+def test_builds_run_in_the_image_of_servers_and_as_the_one_account(read: Read) -> None:
     image = {"name": "registry.example/lab", "tag": "7", "pullSecrets": ["lab"]}
     found, _ = read(
         {},
         haienv={**CLAIM, "makersGid": 70000, "pythons": "system"},
-        singleuser={"uid": 2000000, "image": image},
+        singleuser={"image": image},
+        identity={"uid": 2000000},
         imagePullSecrets=["all"],
     )
     assert found.kubernetes is not None
@@ -107,11 +112,6 @@ def test_builds_run_in_the_image_and_as_the_account_of_users_servers(read: Read)
     assert found.kubernetes.image_pull_secrets == ("all", "lab")
     without, _ = read({})
     assert without.service.builder == BuildSettings()
-
-
-def test_without_an_account_of_servers_builds_run_as_tasks_do(read: Read) -> None:
-    found, _ = read({}, haienv=CLAIM, singleuser={"uid": None})
-    assert found.service.builder.account == ""
 
 
 def test_an_admins_own_account_of_builds_wins(read: Read) -> None:
@@ -198,3 +198,32 @@ def test_the_scheduler_is_told_whose_pods_count(read: Read) -> None:
         found, _ = read({"foreignPods": foreign})
         assert found.kubernetes is not None
         assert found.kubernetes.foreign_pods == tuple(foreign)
+
+
+def test_who_users_are_is_one_answer_for_tasks_builds_and_copies(read: Read) -> None:
+    fixed, _ = read({}, identity={"uid": 5000, "gid": 6000})
+    assert fixed.kubernetes is not None
+    assert (fixed.kubernetes.run_as_user, fixed.kubernetes.run_as_group) == (5000, 6000)
+    assert (fixed.identities.source, fixed.identities.gid) == ("fixed", 6000)
+    former, _ = read({}, identity={"gid": 6000}, singleuser={"uid": 5000})
+    assert (former.kubernetes, former.service.builder) == (fixed.kubernetes, fixed.service.builder)
+    claimed, _ = read({}, identity={"source": "claims", "leastUid": 500, "accountFiles": False})
+    assert claimed.kubernetes is not None
+    assert (claimed.identities.source, claimed.kubernetes.account_files) == ("claims", False)
+    rules = claimed.identities.rules
+    assert (rules.least_uid, 1000 in rules.own_uids, rules.own_gids) == (500, True, frozenset({60100}))
+
+
+@pytest.mark.parametrize("separate", [True, False])
+def test_files_of_accounts_are_where_it_reads_them(render: Render, read: Read, separate: bool) -> None:
+    values = {"identity": {"source": "file", "file": {"configMap": "accounts"}}}
+    found, _ = read({}, **values)
+    passwd, group = found.identities.passwd, found.identities.group
+    assert (passwd, group) == (Path("/etc/hai/accounts/passwd"), Path("/etc/hai/accounts/group"))
+    made = render({"scheduler": {"separate": separate}, **values})
+    for name, pod in made.pods():
+        if name in (("api", "scheduler") if separate else ("hub",)):
+            (mount,) = (one for one in pod["containers"][0]["volumeMounts"] if one["name"] == "accounts")
+            (volume,) = (one for one in pod["volumes"] if one["name"] == "accounts")
+            assert mount == {"name": "accounts", "mountPath": "/etc/hai/accounts", "readOnly": True}
+            assert volume["configMap"] == {"name": "accounts"}

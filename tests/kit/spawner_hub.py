@@ -37,6 +37,7 @@ SIZES = {
 CONTAINER_CONFIG = {
     "user": "ann",
     "groups": [],
+    "identity": None,
     "node_group": "jupyter",
     "mounts": [
         {

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from hai_scheduler.adapters.identities.fixed import OneAccount
 from hai_scheduler.adapters.messaging.address_book import SettingsAddressBook
 from hai_scheduler.adapters.messaging.settings import MessagingSettings
 from hai_scheduler.adapters.system.clock import SystemClock
+from hai_scheduler.adapters.system.key_ring import KeyRing
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
@@ -29,5 +31,11 @@ def make_world(**given: Any) -> World:
     if "bus" not in given:
         given["bus"] = MemoryBus(clock)
     address_book = SettingsAddressBook(MessagingSettings())
-    defaults = {"settings": ServiceSettings(), "locations": PLACES, "address_book": address_book}
+    defaults = {
+        "vault": KeyRing([b"a key of thirty-two bytes, or so"]),
+        "settings": ServiceSettings(),
+        "locations": PLACES,
+        "address_book": address_book,
+        "identities": OneAccount(100),
+    }
     return World(**defaults | given)

@@ -66,7 +66,7 @@ def test_one_word_brings_what_make_install_brings_for_one_machine() -> None:
     (up,) = extras["up"]
     found = re.search(r"^RUNTIME_EXTRAS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert found is not None
-    for_clusters = {"kubernetes", "kubespawner", "postgres", "redis"}
+    for_clusters = {"kubernetes", "kubespawner", "logins", "postgres", "redis"}
     # The panel is built from its folder there.
     assert {*asked_extras(up), *for_clusters} == {*found[1].split(), "lab"}
 

@@ -49,6 +49,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("environments", "what tasks may run in; have environments built", "submitting.environments", _PLATFORM),
     Verb("policy", "show the numbers that the scheduler decides with", "platform.policy", _PLATFORM),
     Verb("report", "show what was used, waited, lost, and what it costs", "platform.report", _PLATFORM),
+    Verb("secret", "set, list and remove keys and passwords that your tasks get", "platform.secrets", _PLATFORM),
     Verb(
         "notify", "what you are told of your tasks, and where: JupyterLab, mail, webhooks", "platform.notify", _PLATFORM
     ),

@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     keeper = os.getpid()
     # Before the supervisor's imports: the keeper stays small.
     supervisor = os.fork()
-    return _supervise(folder, keeper) if supervisor == 0 else _keep(supervisor)
+    return _supervise(folder, keeper) if supervisor == 0 else _keep(supervisor, folder)
 
 
 def _supervise(folder: str, keeper: int) -> int:
@@ -59,10 +59,13 @@ def _supervise(folder: str, keeper: int) -> int:
     return main(folder, keeper, HEARD)
 
 
-def _keep(supervisor: int) -> int:
+def _keep(supervisor: int, folder: str) -> int:
     status = _wait(supervisor)
     kill_all()
     if os.WIFSIGNALED(status):
+        from hai_client.rank.starting.secrets import folder_of, remove_folder
+
+        remove_folder(folder_of(folder))
         number = os.WTERMSIG(status)
         print(f"hai_client.rank: the supervisor was killed by signal {number}; the rank was ended", file=sys.stderr)
         return 128 + number

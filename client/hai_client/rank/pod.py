@@ -23,9 +23,10 @@ from hai_client.rank.shared.api import RankApi
 from hai_client.rank.shared.times import rfc3339
 from hai_client.rank.shared.wakeup_pipe import WakeupPipe
 from hai_client.rank.starting import lock
-from hai_client.rank.starting.podspec import MESSAGE_FILE, RUN_DIR, PodSpec, archive
+from hai_client.rank.starting.podspec import MESSAGE_FILE, PodSpec, archive
 from hai_client.rank.starting.rendezvous import RankRendezvous, may_start
-from hai_client.rank.starting.spec import BadSpec
+from hai_client.rank.starting.secrets import RankSecrets
+from hai_client.rank.starting.spec import RUN_DIR, BadSpec
 from hai_client.rank.supervisor import Supervisor, make_folders, supervise
 
 #: The exit status for an end that the command has not caused.
@@ -57,6 +58,7 @@ def main(arguments: list[str]) -> int:
         if lock.take(run_dir) is None or lock.has_begun(run_dir):
             raise BadSpec("the container of this rank was started a second time, and no rank is started twice")
         pod = PodSpec(os.path.abspath(arguments[1]), run_dir, os.environ)
+        secrets = RankSecrets.load(os.path.abspath(arguments[1]), pod.spec)
         make_folder(pod.spec.log_dir, 0o700 if pod.spec.log_mode == 0o600 else 0o755)
         processes.become_subreaper()
         status.begin()
@@ -64,19 +66,19 @@ def main(arguments: list[str]) -> int:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         status.end(None, str(error))
         return PLATFORM_FAILED
-    _run(pod, status, wakeup_pipe)
+    _run(pod, secrets, status, wakeup_pipe)
     code = status.data["exit_code"]
     if code is None:
         print(f"hai_client.rank: {status.data['start_error']}", file=sys.stderr)
     return PLATFORM_FAILED if code is None else int(code)
 
 
-def _run(pod: PodSpec, status: PodStatus, wakeup_pipe: WakeupPipe) -> None:
+def _run(pod: PodSpec, secrets: RankSecrets, status: PodStatus, wakeup_pipe: WakeupPipe) -> None:
     spec = pod.spec
     api = RankApi(spec.api_url, spec.token(), spec.run_id, spec.rank)
     uploader = LogUploader(api, spec.log_dir, rate=pod.log_rate, every_s=every_s(pod.rank, len(pod.nodes)))
     stop_signals = PodEviction(wakeup_pipe, api, grace_s=pod.grace_s, term_wait_s=spec.term_wait_s)
-    supervisor = Supervisor(spec, status, wakeup_pipe, api, stop_signals, pod=True)
+    supervisor = Supervisor(spec, status, wakeup_pipe, api, stop_signals, secrets=secrets, pod=True)
     if pod.upload_log:
         uploader.start()
     if pod.memlock_bytes:

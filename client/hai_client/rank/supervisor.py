@@ -30,6 +30,7 @@ from hai_client.rank.shared.api import RankApi, Unreachable
 from hai_client.rank.shared.times import seconds_of
 from hai_client.rank.shared.wakeup_pipe import WakeupPipe
 from hai_client.rank.starting import command, lock
+from hai_client.rank.starting.secrets import RankSecrets, folder_of
 from hai_client.rank.starting.spec import BadSpec, Spec
 
 TYPE_CHECKING = False
@@ -85,6 +86,7 @@ def main(folder: str, keeper: int, blocked: Collection[signal.Signals]) -> int:
         if not token:
             # Without the token it would get no notice, and would be ended in the middle of its work.
             raise BadSpec("the file token is missing or says nothing; the task is started again in a new run")
+        secrets = RankSecrets.load(folder, spec)
         account = _account_of(spec)
         processes.become_subreaper()
         status.begin()
@@ -92,9 +94,8 @@ def main(folder: str, keeper: int, blocked: Collection[signal.Signals]) -> int:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         return 0 if status.end(None, str(error)) else 1
     api = RankApi(spec.api_url, token, spec.run_id, spec.rank, spec.address_file)
-    supervisor = Supervisor(
-        spec, status, wakeup_pipe, api, ImmediateEnd(wakeup_pipe, spec.term_wait_s), keeper=keeper, account=account
-    )
+    end = ImmediateEnd(wakeup_pipe, spec.term_wait_s)
+    supervisor = Supervisor(spec, status, wakeup_pipe, api, end, secrets=secrets, keeper=keeper, account=account)
     if os.path.exists(os.path.join(os.path.dirname(folder), "kill")):
         # The whole run was ended. Look for the mark after the status was written: the service leaves the mark first and
         # looks for ranks afterwards, so that one of the two sees the other.
@@ -135,6 +136,7 @@ def supervise(supervisor: Supervisor) -> None:
     except BaseException:
         # No end is recorded, so the service counts the rank as lost.
         kill_all()
+        supervisor.secrets.end(supervisor.account)
         raise
 
 
@@ -149,19 +151,29 @@ class Supervisor:
         api: RankApi,
         stop_signals: ImmediateEnd | PodEviction,
         *,
+        secrets: RankSecrets,
         keeper: int | None = None,
         account: Account | None = None,
         pod: bool = False,
     ) -> None:
         self._spec = spec
         self._pod = pod
-        self._account = account
+        self.account = account
+        self.secrets = secrets
         self._keeper = keeper
         self._wakeup_pipe = wakeup_pipe
         self._stop_signals = stop_signals
-        self._log = LogWriter(spec.log_dir, max_bytes=spec.log_max_bytes, parts=spec.log_parts, mode=spec.log_mode)
+        redactor = None
+        if secrets.values:
+            # Imported here: most ranks have none.
+            from hai_client.rank.records.redaction import Redactor
+
+            redactor = Redactor(secrets.values)
+        self._log = LogWriter(
+            spec.log_dir, max_bytes=spec.log_max_bytes, parts=spec.log_parts, mode=spec.log_mode, redactor=redactor
+        )
         status.data["watched"] = bool(spec.watch)
-        self._records = RankRecords(spec, status, self._log, api, account)
+        self._records = RankRecords(spec, status, self._log, api, account, redactor)
         self._notices: deque[dict[str, Any]] = deque()
         self._recorder = Recorder(spec, api, account, wakeup_pipe.ring)
         self._watch: NoticeWatch | None = NoticeWatch(api, self._deliver, self._recorder.order)
@@ -193,6 +205,7 @@ class Supervisor:
 
     def never_start(self, start_error: str | None = None) -> None:
         """Record that the rank was ended before its command was started; `start_error` says why if by mistake."""
+        self.secrets.forget()
         self._records.end(NEVER_STARTED if start_error is None else None, start_error)
 
     def run(self) -> None:
@@ -206,19 +219,23 @@ class Supervisor:
         except OSError as error:
             self.never_start(f"its start could not be recorded: {error}")
             return
+        # Only now: before, the supervisor could have been started once more.
+        self.secrets.forget()
         # With an account do not look: this process may see folders that the account may not know of.
-        doubt = pythons.doubt(self._spec.env) if self._account is None else None
+        doubt = pythons.doubt(self._spec.env) if self.account is None else None
         if doubt is not None:
             self._log.say(doubt)
         try:
             self._start()
         except command.CannotStart as failure:
+            self.secrets.end(self.account)
             self._recorder.finish()
             self._log.say(failure.sentence)
             self._records.end(failure.exit_code, None if failure.exit_code is not None else failure.sentence)
             self._recorder.finish()
             return
         self._loop()
+        self.secrets.end(self.account)
         self._read_output()
         self._records.take_reports()
         self._look_for_the_last_time()
@@ -246,12 +263,13 @@ class Supervisor:
 
     def _start(self) -> None:
         self._recorder.open()
+        self.secrets.begin(self._spec.env, folder_of(self._spec.folder), self.account)
         self._output, write_end = os.pipe()
         os.set_blocking(self._output, False)
         if self._reading is not None:
             self._reading.start()
         try:
-            self._main = command.start(self._spec, write_end, self._account)
+            self._main = command.start(self._spec, write_end, self.account)
         finally:
             os.close(write_end)
         self._records.note_start(self._main)
@@ -292,7 +310,7 @@ class Supervisor:
         from hai_client.rank.records.metrics import RankMetrics, readers_of
         from hai_client.rank.records.reported import Reported
 
-        reported = Reported(self._spec.runtime, self._account, self._log.say)
+        reported = Reported(self._spec.runtime, self.account, self._log.say)
         self._metrics = RankMetrics(self._api, readers_of(self._spec.env, pod=self._pod), reported)
 
     def _step(self, now: float) -> None:
@@ -443,6 +461,7 @@ class Supervisor:
         if self._metrics is not None:
             self._records.data["summary"] = self._metrics.summary()
         self._delivery.remember(alive)
+        self.secrets.hold(self.account)
         self._evidence.start()
         self._evidence.look(process.pid for process in alive)
         self._reading = judged(self._reading, self._records, self._log)

@@ -144,6 +144,14 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DoubledUid:
+    """A number that several users have: they can read and change the files of each other."""
+
+    uid: int
+    users: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartVersion:
     """The version of a part that speaks with the service. docs/versions.md says which fit."""
 
@@ -173,3 +181,5 @@ class PlatformHealth:
     #: Versions by part: service, loop, jupyterhub, platform, lab, client, environments, python; None: not known.
     versions: dict[str, str | None]
     alarms: tuple[Alarm, ...]
+    #: Numbers that several users have; empty: each has one of their own, or all are one account on purpose.
+    doubled_uids: tuple[DoubledUid, ...] = ()

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from hai_client.backports import dataclass
+from hai_client.wire.identities import Identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,8 @@ class TaskRequest:
     group: str = "training"  #: The node group.
     #: Environment variables; names that the platform sets are refused.
     env: dict[str, str] = field(default_factory=dict)
+    #: Secrets of the user that each run gets: `NAME` or `VARIABLE=NAME` as a variable, `PATH=NAME` as a file in memory.
+    secrets: tuple[str, ...] = ()
     profile: str = "auto"  #: How the job is told to leave; with `auto` the platform finds out.
     #: The signal to send and, optionally, how many seconds before the deadline: `USR1@60`; None: the profile's.
     signal: str | None = None
@@ -182,6 +185,8 @@ class Task(TaskSummary):
     command: tuple[str, ...]
     cwd: str
     env: dict[str, str]
+    #: The secrets that each run gets, as they were given; their values are nowhere to be read.
+    secrets: tuple[str, ...] = ()
     profile: str
     signal: str | None = None
     watch: tuple[str, ...] = ()
@@ -474,11 +479,11 @@ class Node:
     #: takes no new runs on it; crowded: no task is on it, and pods from outside of HAI have some of its room. One of
     #: down, orphaned, draining, cordoned, quarantined, closed, crowded, held, shared, free.
     state: str = "free"
+    #: Why it takes no new runs, or not as many as it has GPUs for, as sentences; None: it does.
+    reason: str | None = None
     #: Why RDMA falls back to TCP there, as a rank that runs there has found, and who can do what; None: it does not, or
     #: it is not known.
     network: str | None = None
-    #: Why it takes no new runs, or not as many as it has GPUs for, as sentences; None: it does.
-    reason: str | None = None
     since: datetime | None = None  #: Since when it is ready or not, closed or open, and marked or not; None: not known.
     by: str | None = None  #: The admin who has put the mark on it, or has taken it away; None: no admin has.
     seen_at: datetime | None = None  #: When the service saw it last.
@@ -780,3 +785,5 @@ class Me:
     groups: tuple[str, ...]
     scopes: tuple[str, ...]
     quota: tuple[OwnQuota, ...]
+    identity: Identity | None = None  #: Who the caller's processes are; None: the platform's one account, or nobody.
+    no_identity: str = ""  #: Why nothing of the caller starts; empty: it does.

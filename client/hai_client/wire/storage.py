@@ -1,4 +1,4 @@
-"""Mount rules, fabrics, images, environments and snapshots, as frozen dataclasses.
+"""Mount rules, fabrics, images, environments, snapshots and secrets, as frozen dataclasses.
 
 Written by `make reference` from the models of the service: change those, not this. Times are aware
 datetimes; lengths of time are seconds in fields that end in `_s`; states, priorities, kinds and reasons are the plain
@@ -8,8 +8,10 @@ words of the wire.
 from __future__ import annotations
 
 from dataclasses import field
+from datetime import datetime
 
 from hai_client.backports import dataclass
+from hai_client.wire.identities import Identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +99,7 @@ class ContainerConfig:
     warnings: tuple[str, ...]
     #: The folders of environments of haienv that it sees, below their root; None: all.
     haienvs: tuple[str, ...] | None = None
+    identity: Identity | None = None  #: Who its processes are; None: the one account that the spawner's settings name.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,3 +225,33 @@ class SnapshotState:
     size: int
     complete: bool  #: Whether everything is there, so that tasks can start in it.
     missing: tuple[str, ...]  #: The SHA-256 of each content that is missing, in the order of the manifest.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnSecret:
+    """A secret of the caller, without its value, which nobody is shown."""
+
+    name: str
+    version: int  #: How often it was set.
+    text: bool  #: Whether it can be a variable, as its value is UTF-8 without NUL; else it can be a file.
+    redacted: bool  #: Whether it is looked for in logs: it has 8 bytes or more.
+    set_at: datetime
+    used_at: datetime | None = None  #: When a run has got it last, and the task of that run; None: none has.
+    used_by: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretList:
+    """The caller's secrets, by name."""
+
+    items: tuple[OwnSecret, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resealed:
+    """What became of the secrets of all users after a change of keys."""
+
+    resealed: int  #: How many were sealed again with the newest key, and how many were sealed with it before.
+    already: int
+    lost: int  #: How many no key opens, and some of them as `USER/NAME`: their users must set them again.
+    lost_names: tuple[str, ...]

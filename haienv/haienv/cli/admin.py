@@ -119,10 +119,9 @@ def _own(root: Path, user: str | None, groups: list[str]) -> list[Path]:
     for name in groups:
         folder = root / GROUPS / names.check("group", name)
         if _new(folder):
-            # All members' containers have this account's main group; the group of makers is the init container's alone.
             with held(folder) as fd:
                 with contextlib.suppress(PermissionError):
-                    set_owner(fd, -1, _common_group())
+                    set_owner(fd, -1, _group_of_members(name))
                 set_mode(fd, 0o3775)
         made.append(folder)
     return made
@@ -155,9 +154,18 @@ def _new(folder: Path) -> bool:
     return True
 
 
-def _common_group() -> int:
-    """Return the group that this process has besides its main one, which here is that of the makers."""
-    return next((one for one in os.getgroups() if one != os.getegid()), os.getegid())
+def _group_of_members(name: str) -> int:
+    """Return the number of the group that the containers of all members have, and this process besides that of makers.
+
+    Where users have accounts of their own, it is the Unix group of that name. Where all containers have one account, it
+    is that account's main group, the only one.
+    """
+    others = sorted(set(os.getgroups()) - {os.getegid()})
+    with contextlib.suppress(KeyError):
+        named = grp.getgrnam(name).gr_gid
+        if named in others:
+            return named
+    return others[0] if len(others) == 1 else os.getegid()
 
 
 def _number(text: str) -> int:

@@ -62,6 +62,11 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{ $image.name }}{{ hasPrefix "sha256:" $tag | ternary "@" ":" }}{{ $tag -}}
 {{- end }}
 
+{{/* The number of the one account, at its former place or at its own. */}}
+{{- define "hai.uid" -}}
+{{- .Values.singleuser.uid | default .Values.identity.uid | int64 -}}
+{{- end }}
+
 {{/* The scheduler's image: its own or the Hub's. */}}
 {{- define "hai.schedulerImage" -}}
 {{- $image := .Values.hub.image -}}

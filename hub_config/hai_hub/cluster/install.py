@@ -56,12 +56,14 @@ def configure(c: Config, around: ChartEnv) -> None:
     from hai_hub.config.service_process import watch_closely
     from hai_hub.logins.archived_users import ArchivedUsers, asking, keep_out
     from hai_hub.logins.device_handlers import install_device_logins
+    from hai_hub.logins.identity_claims import IdentityClaims
     from hai_hub.logins.kept_names import KeptNames, archiving, keep_names
     from hai_hub.logins.login_guard import guard_logins
     from hai_hub.logins.login_records import LoggedLogins
     from hai_hub.logins.password_handler import add_password_handler
     from hai_hub.logins.plain_names import refuse_look_alikes
     from hai_hub.logins.slowing import Slowing
+    from hai_hub.logins.told_identities import ToldIdentities, tell_identities, telling
     from hai_hub.logins.user_limits import UserRates, limit_users
     from hai_hub.logins.watching import Watch, asking_active
 
@@ -88,6 +90,11 @@ def configure(c: Config, around: ChartEnv) -> None:
     guard_logins(LoggedLogins(), Slowing())
     add_password_handler("", "the key admin-password of logins.existingSecret, and a restart of the Hub,")
     say_names_are_kept(c)
+    if around.value("identity.source") == "claims":
+        claims = around.value("identity.claims")
+        names = {name: claims[name] for name in ("uid", "gid", "groups", "home", "shell")}
+        identity_claims = IdentityClaims(**names, group_numbers=claims["groupNumbers"])
+        tell_identities(ToldIdentities(identity_claims, telling(around.api_url)))
     _culling(c, around)
     if around.scheduler_config is not None:
         # No log files: the services write to the pod's own log.

@@ -37,7 +37,6 @@ _KUBE: Final = {
     "service_account": "serviceAccountName",
     "start_timeout": "startTimeout",
     "tolerations": "extraTolerations",
-    "uid": "uid",
 }
 #: Settings of HAI's spawner, and the value below `singleuser` that each comes from.
 _HAI: Final = {"default_size": "defaultSize", "groups": "groups", "limits": "limits", "sizes": "sizes"}
@@ -60,6 +59,12 @@ def server_traits(around: ChartEnv) -> dict[str, Traits]:
         "namespace": around.namespace,
     }
     kube |= _given(around, _KUBE) | _storage(around.value("singleuser.storage"))
+    kube |= {"uid": around.value("singleuser.uid") or around.value("identity.uid"), "gid": around.value("identity.gid")}
+    own |= {
+        "account_files": around.value("identity.accountFiles"),
+        "own_accounts": around.value("identity.source") != "fixed",
+        "home_path": around.value("singleuser.storage.homeMountPath"),
+    }
     if around.value("haienv.enabled"):
         # An environment whose Python lies in the server's image would not start in another image.
         pythons = {"UV_PYTHON_PREFERENCE": around.value("haienv.pythons")}

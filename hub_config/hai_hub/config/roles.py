@@ -13,6 +13,7 @@ METRICS: Final = "custom:hai:metrics"
 CONTAINERS: Final = "custom:hai:containers"
 ARCHIVE: Final = "custom:hai:archive"
 ACTIVE_USERS: Final = "custom:hai:active-users"
+IDENTITIES: Final = "custom:hai:identities"
 #: With a filter, such as `!group=cv`, for that group alone.
 ENVIRONMENTS: Final = "custom:hai:environments"
 ACCESS: Final = f"access:services!service={SERVICE_NAME}"
@@ -34,6 +35,7 @@ CUSTOM_SCOPES: Final[dict[str, dict[str, Any]]] = {
         "description": "Read which folders and environments a user's containers get, and book what containers take"
     },
     ARCHIVE: {"description": "Archive users, whose tasks are stopped then"},
+    IDENTITIES: {"description": "Write who users' processes are, by what their logins told"},
     ACTIVE_USERS: {"description": "Read the names of users with live tasks"},
     ENVIRONMENTS: {"description": "Build environments of the groups that one is in"},
 }
@@ -70,7 +72,7 @@ LOGIN_RIGHTS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 #: What the scheduler service reads: who exists and who is in which group. The Hub asks it, with its own token, who is
-#: archived and who has tasks, and archives whom it deletes.
+#: archived and who has tasks, archives whom it deletes, and tells it who users' processes are.
 SERVICE_SCOPES: Final = (
     "list:groups",
     "list:users",
@@ -80,6 +82,7 @@ SERVICE_SCOPES: Final = (
     ACTIVE_USERS,
     ARCHIVE,
     CONTAINERS,
+    IDENTITIES,
 )
 
 

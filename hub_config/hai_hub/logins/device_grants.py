@@ -59,7 +59,7 @@ class Login:
     user_code: str  #: Without the dash.
     host: str  #: What the command says the machine is called: ASCII, and not to be believed.
     address: str  #: Where the command's request came from.
-    rights: str  #: Which rights it asks for: a key of `RIGHTS`.
+    rights: str  #: Which rights it asks for: a key of `roles.LOGIN_RIGHTS`.
     ends_at: float
     decided: bool = False
     consent: Consent | None = None

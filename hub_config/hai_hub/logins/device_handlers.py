@@ -165,7 +165,7 @@ class DeviceToken(_Endpoint):
 
 
 class OwnToken(APIHandler):
-    """What a token says of itself, and its end. Whoever has a token may revoke it, whatever else it may."""
+    """What a token says of itself, and its end. Who has a token may revoke it, whatever its rights."""
 
     def check_xsrf_cookie(self) -> None:
         """Skip the check: only the token in the request counts, never a cookie."""

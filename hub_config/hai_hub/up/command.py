@@ -67,7 +67,7 @@ def command(argv: Sequence[str]) -> int:
         if options.unix_users:
             require_rights(options.state_dir)
             # All processes of the platform inherit it, so that accounts can write nothing of what it makes. What runs
-            # as an account gets a umask of its own (`identity.become`).
+            # as an account gets a umask of its own (`hai_client.linux.identity.become`).
             os.umask(0o022)
         if options.certificate is not None:
             options.certificate.check()

@@ -22,6 +22,7 @@ import type {
   IPolicy,
   IRecording,
   IRecordingList,
+  ISecretList,
   IRecordingSubmit,
   ITaskDetail,
   ITaskPage,
@@ -134,6 +135,8 @@ export class Api extends Calls {
       headers: after === null ? {} : { 'Last-Event-ID': after }
     });
   submitDefaults = (path: string) => this.ask<ISubmitDefaults>('submit-defaults', { query: { path } });
+  /** The user's secrets, by name; nobody is shown a value. */
+  secrets = () => this.ask<ISecretList>('api/secrets');
   /** What the user's tasks can run in: images, and environments of haienv. */
   environments = (kind?: IEnvironment['kind']) =>
     this.ask<IEnvironmentList>('api/environments', { query: { kind } });

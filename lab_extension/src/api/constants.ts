@@ -113,6 +113,12 @@ export const EventKind = {
   USER_ARCHIVED: 'user.archived',
   /** A user who was archived may use the platform again. */
   USER_RESTORED: 'user.restored',
+  /** A user has set a secret; its value is nowhere to be read. */
+  SECRET_SET: 'secret.set',
+  /** A user has removed a secret. */
+  SECRET_REMOVED: 'secret.removed',
+  /** A run is given secrets of its user, each in its newest version. */
+  SECRETS_USED: 'secret.used',
   /** An admin has taken the name of a user out of the ledger. */
   LEDGER_ERASED: 'ledger.erased',
   /** A mount rule was written. */

@@ -437,6 +437,24 @@ export interface IDecisionPage {
   items: IDecision[];
 }
 
+/** A group of accounts. */
+export interface IUnixGroup {
+  gid: number;
+  /** Empty: it is not known. */
+  name: string;
+}
+
+/** The account that a user's processes run as. */
+export interface IIdentity {
+  name: string;
+  uid: number;
+  /** New files are of the first one. */
+  groups: IUnixGroup[];
+  /** Empty: none is known. */
+  home: string;
+  shell: string;
+}
+
 /** One line of a log. Lines of the platform itself (`rank` null) mark starts and ends of runs. */
 export interface ILogLine {
   run: number;
@@ -912,6 +930,12 @@ export interface IAlarm {
   runbook: string;
 }
 
+/** A number that several users have: they can read and change the files of each other. */
+export interface IDoubledUid {
+  uid: number;
+  users: string[];
+}
+
 /** The health of the platform for admins. `status` is `ok` or `degraded`. */
 export interface IPlatformHealth {
   status: 'ok' | 'degraded';
@@ -921,6 +945,8 @@ export interface IPlatformHealth {
   /** Versions by part: service, loop, jupyterhub, platform, lab, client, environments, python; null: not known. */
   versions: Record<string, string | null>;
   alarms: IAlarm[];
+  /** Numbers that several users have; empty: each has one of their own, or all are one account on purpose. */
+  doubled_uids: IDoubledUid[];
 }
 
 /** A policy number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers. */
@@ -1271,6 +1297,10 @@ export interface IMe {
   groups: string[];
   scopes: string[];
   quota: IOwnQuota[];
+  /** Who the caller's processes are; null: the platform's one account, or nobody. */
+  identity: IIdentity | null;
+  /** Why nothing of the caller starts; empty: it does. */
+  no_identity: string;
 }
 
 /** What some tasks took. Node time is running time times nodes; lengths of time are seconds. */
@@ -1497,6 +1527,26 @@ export interface IFailure {
   lines: string[];
 }
 
+/** A secret of the caller, without its value, which nobody is shown. */
+export interface IOwnSecret {
+  name: string;
+  /** How often it was set. */
+  version: number;
+  /** Whether it can be a variable, as its value is UTF-8 without NUL; else it can be a file. */
+  text: boolean;
+  /** Whether it is looked for in logs: it has 8 bytes or more. */
+  redacted: boolean;
+  set_at: string;
+  /** When a run has got it last, and the task of that run; null: none has. */
+  used_at: string | null;
+  used_by: number | null;
+}
+
+/** The caller's secrets, by name. */
+export interface ISecretList {
+  items: IOwnSecret[];
+}
+
 /** A mount rule. */
 export interface IMountRule {
   name: string;
@@ -1694,6 +1744,8 @@ export interface ITaskDetail extends ITaskSummary {
   command: string[];
   cwd: string;
   env: Record<string, string>;
+  /** The secrets that each run gets, as they were given; their values are nowhere to be read. */
+  secrets: string[];
   profile: ProfileName;
   signal: string | null;
   watch: string[];
@@ -1754,6 +1806,8 @@ export interface ITaskSubmit {
   group?: string;
   /** Environment variables; names that the platform sets are refused. */
   env?: Record<string, string>;
+  /** Secrets of the user that each run gets: `NAME` or `VARIABLE=NAME` as a variable, `PATH=NAME` as a file in memory. */
+  secrets?: string[];
   /** How the job is told to leave; with `auto` the platform finds out. */
   profile?: ProfileName;
   /** The signal to send and, optionally, how many seconds before the deadline: `USR1@60`; null: the profile's. */

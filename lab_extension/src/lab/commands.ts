@@ -211,15 +211,18 @@ async function showForm(
   like: ITaskDetail | null = null
 ): Promise<ITaskDetail | null> {
   const { api, app, cluster, tasks } = options;
-  const [defaults, policy, me, environments] = await Promise.all([
+  const [defaults, policy, me, environments, secrets] = await Promise.all([
     first,
     api.policy(),
     cluster.me ?? api.me(),
-    environmentNames(options)
+    environmentNames(options),
+    // Names to choose among: the form serves without them.
+    api.secrets().catch(() => ({ items: [] }))
   ]);
   const free = Object.fromEntries((cluster.cluster?.groups ?? []).map(group => [group.group, group.free]));
   const drafts = options.environments.found.items.filter(one => one.draft).map(one => one.name);
-  const context = { policy, quota: me.quota, environments, drafts };
+  const names = secrets.items.map(one => one.name);
+  const context = { policy, quota: me.quota, environments, drafts, secrets: names };
   const again = like === null ? null : againOf(like, context);
   const freeze: Freeze = async name => {
     const frozen = await options.environments.freeze(name);

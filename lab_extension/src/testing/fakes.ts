@@ -63,6 +63,7 @@ export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
     env: {},
     profile: 'auto',
     signal: null,
+    secrets: [],
     watch: [],
     hint: null,
     grace_s: 120,

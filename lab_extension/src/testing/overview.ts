@@ -85,5 +85,15 @@ export function anOverview(given: Partial<IOverview> = {}): IOverview {
 
 /** Alice, who is no admin; give what differs. */
 export function aMe(given: Partial<IMe> = {}): IMe {
-  return { name: 'alice', kind: 'user', admin: false, groups: [], scopes: [], quota: [], ...given };
+  return {
+    name: 'alice',
+    kind: 'user',
+    admin: false,
+    groups: [],
+    scopes: [],
+    quota: [],
+    identity: null,
+    no_identity: '',
+    ...given
+  };
 }

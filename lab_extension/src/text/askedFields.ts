@@ -13,6 +13,7 @@ export const SUBMIT_FIELDS = [
   'priority',
   'group',
   'env',
+  'secrets',
   'profile',
   'signal',
   'grace_s',

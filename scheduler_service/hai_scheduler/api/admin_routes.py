@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from hai_scheduler.api.handlers import cluster, environments, fabrics, people, policy, runs, storage
+from hai_scheduler.api.handlers import cluster, environments, fabrics, identities, people, policy, runs, storage
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.preconditions import HEADERS
 from hai_scheduler.api.server.route import Route
-from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_ARCHIVE, SCOPE_CONTAINERS
+from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_ARCHIVE, SCOPE_CONTAINERS, SCOPE_IDENTITIES
 
 ADMIN_ROUTES: Final[tuple[Route, ...]] = (
     Route(
@@ -51,6 +51,22 @@ ADMIN_ROUTES: Final[tuple[Route, ...]] = (
         SCOPE_CONTAINERS,
         people.archived,
         "The names of archived users, whom the Hub must not let in",
+    ),
+    Route(
+        "PUT",
+        "/users/{user}/identity",
+        SCOPE_IDENTITIES,
+        identities.put,
+        "Write what the login of a user told of their account: who their processes are (source `claims`)",
+        status=204,
+    ),
+    Route(
+        "DELETE",
+        "/users/{user}/identity",
+        SCOPE_IDENTITIES,
+        identities.delete,
+        "Forget it: the latest login of the user told nothing",
+        status=204,
     ),
     Route("GET", "/audit", SCOPE_ADMIN, people.audit, "Who changed what, newest first, a page at a time"),
     Route(

@@ -1,14 +1,15 @@
-"""The routes that pages ask: the cluster over a day, the queue, labels, trials, recordings and notifications."""
+"""The routes that pages ask: the cluster over a day, the queue, labels, trials, recordings, secrets, notifications."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from hai_scheduler.api.handlers import cluster, notifications, overview, policy, profiles, tasks
+from hai_scheduler.api.handlers import cluster, notifications, overview, policy, profiles, secrets, tasks
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.route import Route
 from hai_scheduler.api.wire.policy import TrialOut, TrialProgressOut
 from hai_scheduler.api.wire.problem import Problem
+from hai_scheduler.core.model.limits import MAX_SECRET_BYTES
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_WRITE
 
 _TRIAL = {"progress": TrialProgressOut, "result": TrialOut, "end": None, "problem": Problem}
@@ -129,6 +130,43 @@ PROFILE_ROUTES: Final[tuple[Route, ...]] = (
         "The trace of one process, as JSON compressed with gzip, which Perfetto opens",
         kind=Kind.UPLOAD,
         codes=("not_found",),
+    ),
+)
+
+
+SECRET_ROUTES: Final[tuple[Route, ...]] = (
+    Route(
+        "GET",
+        "/secrets",
+        SCOPE_READ,
+        secrets.show_all,
+        "The caller's secrets: names, versions and when they were used; nobody is shown a value",
+    ),
+    Route(
+        "PUT",
+        "/secrets/{secret}",
+        SCOPE_WRITE,
+        secrets.put,
+        "Set a secret of the caller: the body is its value. Runs that start from then on get it",
+        codes=("conflict",),
+        most=MAX_SECRET_BYTES,
+    ),
+    Route(
+        "DELETE",
+        "/secrets/{secret}",
+        SCOPE_WRITE,
+        secrets.delete,
+        "Remove a secret of the caller: tasks that name it do not start any more",
+        status=204,
+        codes=("not_found",),
+    ),
+    Route(
+        "POST",
+        "/secrets/reseal",
+        SCOPE_ADMIN,
+        secrets.reseal,
+        "Seal the secrets of all users with the newest key, after a change of keys; nothing of them is shown",
+        kind=Kind.EXPENSIVE,
     ),
 )
 

@@ -20,6 +20,7 @@ from hai_scheduler.service.shared.caller import (
     SCOPE_ADMIN,
     SCOPE_ARCHIVE,
     SCOPE_CONTAINERS,
+    SCOPE_IDENTITIES,
     SCOPE_METRICS,
     SCOPE_READ,
     SCOPE_WRITE,
@@ -50,6 +51,7 @@ _SCOPES: Mapping[str, str] = {
     SCOPE_CONTAINERS: "read what users' development containers get and tell what they take; for spawners, contained in "
     "`custom:hai:admin`",
     SCOPE_ARCHIVE: "archive users; for the Hub, contained in `custom:hai:admin`",
+    SCOPE_IDENTITIES: "write who users' processes are; for the Hub alone",
     SCOPE_ACTIVE_USERS: "read the names of users with live tasks; for the culler, contained in `custom:hai:admin`",
 }
 

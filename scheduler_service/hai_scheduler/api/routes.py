@@ -22,7 +22,7 @@ from hai_scheduler.api.handlers import (
     storage,
     tasks,
 )
-from hai_scheduler.api.page_routes import NOTIFICATION_ROUTES, PAGE_ROUTES, PROFILE_ROUTES
+from hai_scheduler.api.page_routes import NOTIFICATION_ROUTES, PAGE_ROUTES, PROFILE_ROUTES, SECRET_ROUTES
 from hai_scheduler.api.run_routes import RUN_ROUTES
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.route import OPEN, Ask, Route, Text
@@ -377,5 +377,6 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     *NOTIFICATION_ROUTES,
     *PROFILE_ROUTES,
+    *SECRET_ROUTES,
     *RUN_ROUTES,
 )

@@ -22,11 +22,13 @@ from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
 from hai_client.secret_files import address_of, secret_of
 from hai_scheduler import __version__
+from hai_scheduler.adapters.identities.settings import IdentitySettings
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.local.accounts import users_folder
 from hai_scheduler.adapters.messaging.settings import MessagingSettings
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.app.builds_config import builder_of
+from hai_scheduler.app.identity_config import IdentityConfig
 from hai_scheduler.app.kubernetes_config import KubernetesSettings
 from hai_scheduler.app.limits_config import ApiLimits
 from hai_scheduler.app.metrics_config import MetricsLabels
@@ -145,12 +147,16 @@ class Settings:
     snapshot_limits: SnapshotLimits = field(default_factory=SnapshotLimits)
     #: The Kubernetes cluster on which ranks are pods; None: ranks are processes of this machine.
     kubernetes: ClusterSettings | None = None
+    #: Who the processes of users in pods are.
+    identities: IdentitySettings = field(default_factory=IdentitySettings)
     #: The address of the bus between replicas; None: this replica is the only one. It may hold a password.
     redis_url: Secret | None = None
     #: How many computations run at once in worker processes; 0: half of the cores.
     workers: int = 0
     #: The secret that signs run tokens and cookies; None: the one in the state folder.
     service_secret: Secret | None = None
+    #: The keys that seal users' secrets, a line each, the newest first; None: the file in the state folder.
+    secrets_keys: Secret | None = None
     #: What users are told over: mail, webhooks and sinks.
     messaging: MessagingSettings = field(default_factory=MessagingSettings)
 
@@ -162,7 +168,9 @@ class HaiScheduler(Application):
     version = __version__
     description = "The scheduler service of HAI. JupyterHub starts it; see docs/operations.md."
     #: traitlets reads it so.
-    classes = [SchedulingPolicy, KubernetesSettings, ApiLimits, MetricsLabels, NotificationSettings]  # noqa: RUF012
+    classes = [  # noqa: RUF012
+        SchedulingPolicy, KubernetesSettings, IdentityConfig, ApiLimits, MetricsLabels, NotificationSettings,
+    ]  # fmt: skip
 
     role = Enum(
         ["loop", "api"],
@@ -385,6 +393,7 @@ class HaiScheduler(Application):
             db_url=_address("HAI_DB", self.db_url) or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
             redis_url=_secret(_address("HAI_REDIS", self.redis_url)),
             service_secret=_service_secret(),
+            secrets_keys=_secret(secret_of("HAI_SECRETS_KEYS", os.environ)),
             ip=self.ip,
             port=self.port or _hub_port(),
             health_ip=self.health_ip,
@@ -409,6 +418,7 @@ class HaiScheduler(Application):
             limits=ApiLimits(parent=self).frozen(),
             messaging=NotificationSettings(parent=self).frozen(),
             kubernetes=kubernetes,
+            identities=IdentityConfig(parent=self).frozen(kubernetes),
         )
 
     def _service(self, unix_users: bool, kubernetes: ClusterSettings | None) -> ServiceSettings:

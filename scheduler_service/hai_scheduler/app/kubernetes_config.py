@@ -137,8 +137,17 @@ class KubernetesSettings(Configurable):
     runtime_class = Unicode("", help="Runtime class of the pods, for example `nvidia`.").tag(config=True)
     priority_class = Unicode("", help="Priority class of the pods.").tag(config=True)
     service_account = Unicode("", help="Service account of the pods; no token of it is mounted.").tag(config=True)
-    run_as_user = Int(1000, help="User id of the ranks; not 0.").tag(config=True)
-    run_as_group = Int(100, help="Group id of the ranks.").tag(config=True)
+    run_as_user = Int(
+        1000,
+        help="User id of ranks whose users have no account of their own (see IdentityConfig), and of copies of "
+        "environments on nodes; not 0.",
+    ).tag(config=True)
+    run_as_group = Int(100, help="Their group id, and that of builds for groups and for all.").tag(config=True)
+    account_files = Bool(
+        True,
+        help="Whether ranks with an account of their user's have it in /etc/passwd and /etc/group, in the place of the "
+        "image's files.",
+    ).tag(config=True)
     shm_size = Unicode(
         "16Gi", help="Size of /dev/shm, where a fabric names none; empty is half of the node's memory."
     ).tag(config=True)

@@ -46,7 +46,9 @@ class SchedulingLoop:
         """
         workspace, leadership = WorkspaceRoom(world), Leadership(world, predecessor)
         world.latest_plan.sure = lambda: leadership.sure
-        effects = Effects(world, LaunchOrders(world, tokens, workspace.runtime_envs, workspace.code))
+        effects = Effects(
+            world, LaunchOrders(world, tokens, workspace.runtime_envs, workspace.code, workspace.identities)
+        )
         self.cycle = Cycle(
             world,
             effects=effects,

@@ -10,6 +10,9 @@ from pathlib import Path
 from hai_client.snapshots.machine import machine_id
 from hai_scheduler.adapters.environments.folder import HaienvFolder
 from hai_scheduler.adapters.environments.this_machine import this_machine
+from hai_scheduler.adapters.identities.claimed import ClaimedIdentities
+from hai_scheduler.adapters.identities.fixed import OneAccount
+from hai_scheduler.adapters.identities.passwd_files import PasswdFiles
 from hai_scheduler.adapters.kubernetes.files import PodFiles
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.shared_logs import SharedLogs
@@ -19,6 +22,7 @@ from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.gpus import real_gpus
 from hai_scheduler.adapters.local.nodes import local_nodes
 from hai_scheduler.adapters.local.settings import LocalSettings
+from hai_scheduler.adapters.local.unix_identities import UnixIdentities
 from hai_scheduler.adapters.messaging.address_book import SettingsAddressBook
 from hai_scheduler.adapters.messaging.settings import MessagingSettings
 from hai_scheduler.adapters.messaging.sinks import AppriseMessenger, SinkFolder
@@ -27,9 +31,12 @@ from hai_scheduler.adapters.messaging.tls import tls_of
 from hai_scheduler.adapters.messaging.webhooks import WebhookMessenger
 from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
 from hai_scheduler.adapters.system.clock import SystemClock
+from hai_scheduler.adapters.system.key_ring import KeyRing
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
 from hai_scheduler.app.config import ConfigError, Settings
+from hai_scheduler.app.sealing_keys import FILE as KEYS_FILE
+from hai_scheduler.app.sealing_keys import kept_keys
 from hai_scheduler.app.starting import writable
 from hai_scheduler.app.versions import versions
 from hai_scheduler.core.workspace.abi import PlatformImage
@@ -38,12 +45,14 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.haienvs import Haienvs
+from hai_scheduler.ports.identities import Identities
 from hai_scheduler.ports.images import Images
 from hai_scheduler.ports.logs import LogSource
 from hai_scheduler.ports.messengers import Messenger
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.snapshots import Snapshots
 from hai_scheduler.ports.timings import Timings
+from hai_scheduler.ports.vault import Vault
 from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.shared.timings import ProcessTimings
 from hai_scheduler.service.shared.world import RankLocations, World
@@ -66,7 +75,6 @@ async def open_world(settings: Settings, accounts: Accounts | None) -> World:
                 settings.kubernetes, store.logs, clock, acts=settings.role == "loop", timings=timings
             )
             opened.push_async_callback(cluster.close)
-            # Pods run as the one user of the settings.
             files, accounts = PodFiles(), None
         else:
             # The driver is asked where its answer counts.
@@ -75,19 +83,22 @@ async def open_world(settings: Settings, accounts: Accounts | None) -> World:
             opened.push_async_callback(cluster.close)
             store = await _open_store(settings, timings)
             opened.push_async_callback(store.close)
-            files = LocalFiles(accounts)
+            files = LocalFiles(unix_users=accounts is not None)
+        vault = _vault(settings)
         bus = await _open_bus(settings, clock)
         opened.pop_all()
     return World(
         settings=settings.service,
         locations=locations,
         store=store,
+        vault=vault,
         cluster=cluster,
         bus=bus,
         clock=clock,
         files=files,
         workers=_workers(settings),
         haienvs=_haienvs(settings, accounts),
+        identities=identities_of(settings, accounts, store),
         snapshots=_snapshots(settings, clock, accounts),
         machine=machine_id() if settings.kubernetes is None else None,
         images=None if settings.kubernetes is None else registries_of(settings.kubernetes, clock),
@@ -97,6 +108,20 @@ async def open_world(settings: Settings, accounts: Accounts | None) -> World:
         timings=timings,
         versions=versions,
     )
+
+
+def _vault(settings: Settings) -> Vault:
+    """What seals the secrets of users. Raises ConfigError, without a key in it."""
+    try:
+        if settings.secrets_keys is not None:
+            return KeyRing.read(settings.secrets_keys.reveal())
+        with writable("state-dir", settings.state_dir, ConfigError):
+            return kept_keys(settings.state_dir / KEYS_FILE)
+    except ConfigError:
+        raise
+    except ValueError as error:
+        given = "HAI_SECRETS_KEYS" if settings.secrets_keys is not None else str(settings.state_dir / KEYS_FILE)
+        raise ConfigError(f"{given}: {error}") from None
 
 
 def _messengers(settings: MessagingSettings) -> Mapping[str, Messenger]:
@@ -157,6 +182,16 @@ def _haienvs(settings: Settings, accounts: Accounts | None) -> Haienvs | None:
     machine = None if settings.kubernetes is not None else this_machine()
     apart = settings.kubernetes is not None and settings.kubernetes.haienv_readable == "own"
     return HaienvFolder(settings.haienv_root, None if accounts is None else accounts.of, machine, apart=apart)
+
+
+def identities_of(settings: Settings, accounts: Accounts | None, store: Store) -> Identities | None:
+    """Who the processes of users are; None: all are this process's account."""
+    if settings.kubernetes is None:
+        return None if accounts is None else UnixIdentities(accounts)
+    chosen = settings.identities
+    if chosen.source == "file":
+        return PasswdFiles(chosen)
+    return ClaimedIdentities(chosen, store) if chosen.source == "claims" else OneAccount(chosen.gid)
 
 
 def _snapshots(settings: Settings, clock: Clock, accounts: Accounts | None) -> Snapshots | None:

@@ -10,6 +10,7 @@ from traitlets import Undefined
 from traitlets.config import Configurable
 
 from hai_scheduler.app.config import HaiScheduler, SchedulingPolicy
+from hai_scheduler.app.identity_config import IdentityConfig
 from hai_scheduler.app.kubernetes_config import KubernetesSettings
 from hai_scheduler.app.limits_config import ApiLimits
 from hai_scheduler.app.metrics_config import MetricsLabels
@@ -56,7 +57,15 @@ _PLACES = {number.name: place for place, number in enumerate(NUMBERS)}
 def reference() -> str:
     """The text of the page."""
     parts = [_INTRODUCTION]
-    for section in (HaiScheduler, SchedulingPolicy, ApiLimits, MetricsLabels, NotificationSettings, KubernetesSettings):
+    for section in (
+        HaiScheduler,
+        SchedulingPolicy,
+        ApiLimits,
+        MetricsLabels,
+        NotificationSettings,
+        KubernetesSettings,
+        IdentityConfig,
+    ):
         parts += _section(section)
     return "\n".join(parts).rstrip() + "\n"
 

@@ -12,12 +12,23 @@ from hai_scheduler.core.model.leaving import Signal
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.pins import Pin
+from hai_scheduler.core.model.secret_refs import SecretRef
 from hai_scheduler.core.workspace.fabrics import Fabric
+from hai_scheduler.core.workspace.identity import Identity
 from hai_scheduler.core.workspace.mounts import Mount
 from hai_scheduler.ports.fabric_trials import FabricTrial
 from hai_scheduler.ports.lineage import MarkedCluster
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.secret import Secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenSecret:
+    """A secret that the ranks of a run get."""
+
+    ref: SecretRef
+    #: Its value in base64.
+    value: Secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +46,8 @@ class LaunchOrder:
     cwd: str
     #: The same for every rank. The cluster adds what only it knows: rank, node, addresses, GPUs, folders.
     env: Mapping[str, str]
+    #: Kept apart from all else that is written of a run: only its ranks may read it.
+    secrets: tuple[GivenSecret, ...] = ()
     profile: str
     #: How many processes of the command a launcher starts on each node; None: one, without a launcher.
     ranks_per_node: int | None = None
@@ -69,9 +82,11 @@ class LaunchOrder:
     mounts: tuple[Mount, ...] = ()
     #: What the network of the node group asks of the ranks, beside variables, which are in `env`; None: nothing.
     fabric: Fabric | None = None
-    #: The account that the ranks run as, instead of the user's: the name of a Unix account or, on Kubernetes, the
-    #: number of a user. Never root's. None: the user's.
-    account: str | None = None
+    #: Who the ranks are: the user's account, or for a build that of builds. Never root. None: the account that all
+    #: ranks of the cluster have.
+    identity: Identity | None = None
+    #: Under whose name the cluster keeps the folders of the run; None: the user's.
+    folders_of: str | None = None
     #: Which database decided the run; `Cluster.observe` shows it again.
     origin: Origin | None = None
 

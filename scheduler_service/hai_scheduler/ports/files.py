@@ -27,7 +27,6 @@ class Files(Protocol):
         cwd: str,
         checkpoint_dir: str | None,
         python: str | None = None,
-        user: str = "",
         own_python: str | None = None,
     ) -> PathFault | None:
         """The first path of a submission that no rank could use; None if there is none, or the service cannot know.
@@ -37,7 +36,6 @@ class Files(Protocol):
             cwd: Its working directory.
             checkpoint_dir: The folder of its checkpoints, if the task names one.
             python: The Python of the task's environment, if that has one.
-            user: The user whose task it is.
             own_python: The folder of the user's own venv or conda environment, if the task brings one.
         """
         ...

@@ -14,18 +14,21 @@ from hai_scheduler.core.model.node import NodeCondition, Strike
 from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.secret_refs import SecretFacts
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.notifying.values import Delivery, Notification
 from hai_scheduler.core.profiling.recordings import Recording
 from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.fabrics import Fabric
+from hai_scheduler.core.workspace.identity import Identity
 from hai_scheduler.core.workspace.mounts import MountRule
 from hai_scheduler.ports.values import ArchivedUser, AuditEntry, HistoryEvent, UserRecord, UserVisit
 from hai_scheduler.store.codec import RowCodec
 from hai_scheduler.store.label_tables import NODE_CONDITIONS
 from hai_scheduler.store.ledger_tables import BUDGETS, CAPACITY, CONTAINERS, RATES
 from hai_scheduler.store.notification_tables import DELIVERIES, NOTIFICATIONS
+from hai_scheduler.store.secret_tables import SECRETS
 from hai_scheduler.store.tables import (
     ARCHIVED_USERS,
     AUDIT,
@@ -33,6 +36,7 @@ from hai_scheduler.store.tables import (
     EVENTS,
     FABRICS,
     FOUND_MACHINES,
+    IDENTITIES,
     MOUNT_RULES,
     PROGRESS,
     QUOTAS,
@@ -61,12 +65,14 @@ DELIVERY: Final = RowCodec(Delivery, DELIVERIES, user="user_name")
 ENVIRONMENT: Final = RowCodec(Environment, ENVIRONMENTS, default="is_default")
 FABRIC: Final = RowCodec(Fabric, FABRICS, group="group_name")
 FOUND: Final = RowCodec(FoundMachine, FOUND_MACHINES, task="task_id")
+IDENTITY: Final = RowCodec(Identity, IDENTITIES)
 MOUNT_RULE: Final = RowCodec(MountRule, MOUNT_RULES)
 NODE_TIME: Final = RowCodec(NodeTime, CAPACITY)
 NOTIFICATION: Final = RowCodec(Notification, NOTIFICATIONS, user="user_name", read="seen")
 QUOTA: Final = RowCodec(Quota, QUOTAS, group="group_name", limit="node_limit")
 #: A rate for all groups or priorities has no NULL in its key.
 RATE: Final = RowCodec(Rate, RATES, given=("node_group", "priority"))
+SECRET: Final = RowCodec(SecretFacts, SECRETS, user="user_name")
 #: The user of a strike is in the row of its task; None for a task that was deleted.
 STRIKE: Final = RowCodec(Strike, STRIKES, given=("user",))
 USE: Final = RowCodec(Usage, USES, user="user_name", group="group_name")

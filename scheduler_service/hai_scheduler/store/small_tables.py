@@ -17,6 +17,7 @@ FACTS: Final = (
     "conditions",
     "environments",
     "fabrics",
+    "identities",
     "marks",
     "mount_rules",
     "notification_rules",

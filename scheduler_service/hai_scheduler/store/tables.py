@@ -230,6 +230,17 @@ USERS = Table(
     Column("groups", JSON, nullable=False),
 )
 
+#: Who the processes of a user are, by what the user's latest login told.
+IDENTITIES = Table(
+    "hai_identities",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("uid", BigInteger, nullable=False),
+    Column("groups", JSON, nullable=False),
+    Column("home", Text, nullable=False),
+    Column("shell", Text, nullable=False),
+)
+
 MOUNT_RULES = Table(
     "hai_mount_rules",
     METADATA,

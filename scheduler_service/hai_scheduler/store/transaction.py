@@ -16,6 +16,7 @@ from hai_scheduler.store.parts.progress import StoredProgress
 from hai_scheduler.store.parts.quotas import StoredQuotas, StoredUses
 from hai_scheduler.store.parts.recordings import StoredRecordings
 from hai_scheduler.store.parts.runs import StoredRuns
+from hai_scheduler.store.parts.secrets import StoredSecrets
 from hai_scheduler.store.parts.storage import StoredAmounts
 from hai_scheduler.store.parts.tasks import StoredTasks
 from hai_scheduler.store.parts.users import StoredUsers
@@ -45,6 +46,7 @@ class Tx:
         self.progress = StoredProgress(statements, tables)
         self.events = StoredEvents(statements, tables)
         self.notifications = StoredNotifications(statements, tables)
+        self.secrets = StoredSecrets(statements, tables)
         self.storage = StoredAmounts(statements, tables)
         self.ledger = StoredLedger(statements, tables)
         self.containers = StoredContainers(statements, tables)

@@ -26,10 +26,10 @@ from kubernetes_asyncio.client.models import (
 )
 
 from hai_spawner.containers.haienv_paths import haienv_name
+from hai_spawner.containers.manifest import HAIENV_INIT
 from hai_spawner.containers.menu import Refusal, Why
 
 VOLUME: Final = "haienv"
-INIT_CONTAINER: Final = "haienv-init"
 #: It makes a few folders.
 _RESOURCES: Final = V1ResourceRequirements(
     requests={"cpu": "0", "memory": "0", "ephemeral-storage": "0"},
@@ -112,7 +112,7 @@ def _mount(volume: EnvironmentVolume, folder: str) -> V1VolumeMount:
 def _init_container(volume: EnvironmentVolume, words: Sequence[str], server: Any) -> V1Container:
     """Return the init container, which runs as the account of the server."""
     return V1Container(
-        name=INIT_CONTAINER,
+        name=HAIENV_INIT,
         image=volume.init_image,
         image_pull_policy=volume.pull_policy or None,
         command=["haienv", "init", *words],

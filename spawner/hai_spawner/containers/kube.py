@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, ClassVar
 
+from kubernetes_asyncio.client.models import V1EnvVar
 from kubernetes_asyncio.client.rest import ApiException
 from kubespawner import KubeSpawner
 from traitlets import Bool, Enum, Int, List, TraitError, Unicode, default, validate
@@ -14,8 +15,8 @@ from traitlets import Bool, Enum, Int, List, TraitError, Unicode, default, valid
 from hai_client.wire.storage import ContainerEnvironment
 from hai_spawner.containers.haienv_paths import haienv_name
 from hai_spawner.containers.haienv_volume import EnvironmentVolume, add_environments
-from hai_spawner.containers.manifest import add_mounts, require_group
-from hai_spawner.containers.menu import Refusal
+from hai_spawner.containers.manifest import add_account, add_mounts, claims_of, is_below, paths_of, require_group
+from hai_spawner.containers.menu import Refusal, Why
 from hai_spawner.containers.mixin import HaiSpawnerMixin
 from hai_spawner.containers.refused import refusal_of, spawn_exception, words_of
 from hai_spawner.sizes.capacity import NodeCapacity, PendingPod, rooms, server_of
@@ -77,7 +78,31 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         "init container alone has it.",
     )
 
+    own_accounts = Bool(
+        False,
+        config=True,
+        help="Whether each user has an account of their own, which the scheduler service names. Then no server starts "
+        "without one.",
+    )
+    account_files = Bool(
+        True,
+        config=True,
+        help="Whether a server with an account of its user's has it in /etc/passwd and /etc/group, in the place of the "
+        "image's files.",
+    )
+
+    home_path = Unicode(
+        "/home/jovyan",
+        config=True,
+        help="Home folder of a server with an account of its user's, where nothing is mounted at the account's own.",
+    )
+
     # The base class has no types.
+    uid: Any
+    gid: Any
+    supplemental_gids: Any
+    storage_pvc_ensure: bool
+    pvc_name: str
     node_selector: dict[str, str]
     extra_resource_limits: dict[str, str]
     extra_resource_guarantees: dict[str, str]
@@ -105,10 +130,6 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
 
     @default("gid")
     def _default_gid(self) -> int:
-        return 100
-
-    @default("fs_gid")
-    def _default_fs_gid(self) -> int:
         return 100
 
     @default("container_security_context")
@@ -173,6 +194,9 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
     def take(self, size: Size | None, environment: ContainerEnvironment | None) -> None:
         """Apply a size and an environment: image, devices and node selector, and what every spawner sets."""
         super().take(size, environment)
+        if (identity := self._container_config.identity) is not None:
+            self.uid, self.gid = identity.uid, identity.groups[0].gid
+            self.supplemental_gids = [group.gid for group in identity.groups[1:]]
         self._configured_image = self.image
         image = (environment.image if environment else None) or (size.image if size else None)
         if image is not None:
@@ -210,11 +234,46 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
             add_mounts(pod, self._container_config.mounts)
             if self.haienv_claim:
                 self._add_environments(pod)
+            self._add_account(pod)
         except Refusal as refusal:
             raise spawn_exception(refusal) from None
         if self._size is not None:
             pod.metadata.labels = {**(pod.metadata.labels or {}), SIZE_LABEL: self._size.name}
         return pod
+
+    def _add_account(self, pod: Any) -> None:
+        """Say who the pod is beyond the numbers of its container, which KubeSpawner has written."""
+        identity = self._container_config.identity
+        rights = dict(pod.spec.security_context or {})
+        if "fsGroup" not in rights and (group := self._volume_group(pod)) is not None:
+            pod.spec.security_context = {**rights, "fsGroup": group}
+        if identity is None:
+            if self.own_accounts:
+                raise Refusal(
+                    Why.SCHEDULER,
+                    "As whom your server runs could not be found out, and as nobody else is it started. Try again in a "
+                    "moment, and tell an administrator if it lasts.",
+                )
+            return
+        home = next((identity.home for path in paths_of(pod) if is_below(identity.home, path)), self.home_path)
+        container = pod.spec.containers[0]
+        # The image has a home folder for its own users alone: with another number, HOME would be `/`.
+        container.env = [*(one for one in container.env or [] if one.name != "HOME"), V1EnvVar(name="HOME", value=home)]
+        container.working_dir = container.working_dir or home
+        if self.account_files:
+            add_account(pod, identity, home)
+
+    def _volume_group(self, pod: Any) -> int | None:
+        """Return the group to which the kubelet gives the pod's volumes; None: it leaves them as they are.
+
+        With users' own accounts it may have the user's own claim alone: it would give all files of a shared volume to
+        the group of this user.
+        """
+        if self._container_config.identity is None:
+            # An administrator's function may say the number.
+            return self.gid if isinstance(self.gid, int) else None
+        own = self.storage_pvc_ensure and claims_of(pod) == {self.pvc_name}
+        return int(self.gid) if own else None
 
     def _add_environments(self, pod: Any) -> None:
         person = self.person()

@@ -1,22 +1,30 @@
-"""Add node groups and mounts to the pod that KubeSpawner has made. Names are used as they are, without templates."""
+"""Add node groups, mounts and the user's account to the pod that KubeSpawner has made.
+
+Names are used as they are, without templates.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Final
 
 from kubernetes_asyncio.client.models import (
     V1Affinity,
+    V1DownwardAPIVolumeFile,
+    V1DownwardAPIVolumeSource,
     V1HostPathVolumeSource,
     V1NodeAffinity,
     V1NodeSelector,
     V1NodeSelectorRequirement,
     V1NodeSelectorTerm,
+    V1ObjectFieldSelector,
     V1PersistentVolumeClaimVolumeSource,
     V1Volume,
     V1VolumeMount,
 )
 
+from hai_client.linux.account_files import group_text, passwd_text
+from hai_client.wire.identities import Identity
 from hai_client.wire.storage import Mounted
 from hai_spawner.containers.menu import Refusal, Why
 
@@ -99,3 +107,62 @@ def _volume(name: str, mount: Mounted) -> V1Volume:
         return V1Volume(name=name, persistent_volume_claim=V1PersistentVolumeClaimVolumeSource(claim_name=mount.source))
     # The type requires the folder to exist: the kubelet would else make a missing one, empty and owned by root.
     return V1Volume(name=name, host_path=V1HostPathVolumeSource(path=mount.source, type="Directory"))
+
+
+#: The init container that makes folders of the user's and of groups, which it gives to groups by their names.
+HAIENV_INIT: Final = "haienv-init"
+#: The files with the account, and the annotations with their texts.
+_ACCOUNT_FILES: Final = {"passwd": "hai.jupyter.org/passwd", "group": "hai.jupyter.org/group"}
+_ACCOUNT_VOLUME: Final = "hai-account"
+
+
+def add_account(pod: Any, identity: Identity, home: str) -> None:
+    """Let /etc/passwd and /etc/group of the server have the account that it runs as.
+
+    The texts are annotations of the pod, shown by its volume of the downward API: no object beside it is needed.
+
+    Args:
+        pod: The V1Pod; changed in place.
+        identity: The account.
+        home: Its home folder in the container.
+    """
+    gid = identity.groups[0].gid
+    texts = {
+        "passwd": passwd_text(identity.name, identity.uid, gid, home, identity.shell),
+        "group": group_text(identity.name, [(group.gid, group.name) for group in identity.groups]),
+    }
+    pod.metadata.annotations = {
+        **(pod.metadata.annotations or {}),
+        **{_ACCOUNT_FILES[file]: text for file, text in texts.items()},
+    }
+    items = [
+        V1DownwardAPIVolumeFile(path=file, field_ref=V1ObjectFieldSelector(field_path=f"metadata.annotations['{key}']"))
+        for file, key in _ACCOUNT_FILES.items()
+    ]
+    source = V1DownwardAPIVolumeSource(default_mode=0o444, items=items)
+    pod.spec.volumes = [*(pod.spec.volumes or []), V1Volume(name=_ACCOUNT_VOLUME, downward_api=source)]
+    own = [one for one in pod.spec.init_containers or [] if _field(one, "name", "name") == HAIENV_INIT]
+    for container in (pod.spec.containers[0], *own):
+        container.volume_mounts = [
+            *(container.volume_mounts or []),
+            *(
+                V1VolumeMount(name=_ACCOUNT_VOLUME, mount_path=f"/etc/{file}", sub_path=file, read_only=True)
+                for file in _ACCOUNT_FILES
+            ),
+        ]
+
+
+def claims_of(pod: Any) -> set[str]:
+    """Return the names of all claims that a pod mounts."""
+    sources = (_field(one, "persistent_volume_claim", "persistentVolumeClaim") for one in pod.spec.volumes or [])
+    return {_field(source, "claim_name", "claimName") for source in sources if source}
+
+
+def paths_of(pod: Any) -> list[str]:
+    """Return the paths at which the server's container sees something."""
+    return [_path(mount) for mount in pod.spec.containers[0].volume_mounts or []]
+
+
+def is_below(folder: str, path: str) -> bool:
+    """Return whether a folder is at a mount path or below it; an empty one is nowhere."""
+    return bool(folder) and f"{folder}/".startswith(f"{path}/")

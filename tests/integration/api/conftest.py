@@ -46,6 +46,7 @@ from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.world import RankLocations
 from hai_scheduler.service.tasks.submission import Submission
+from hai_scheduler.service.workspace.fabric_trials import FabricTrials
 from integration.api.fakes import ACCESS, FakeCluster, FakeHub, hub_answers
 from kit.memory.cluster import MemoryCluster, notices_of
 from kit.memory.haienvs import MemoryHaienvs
@@ -270,6 +271,16 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         )
         await world.loop_says()
         yield world
+
+
+@asynccontextmanager
+async def trying_fabrics(world: World) -> AsyncIterator[None]:
+    """Trials of fabrics are carried out, as the loop does it."""
+    trying = asyncio.create_task(FabricTrials(world.platform.world).run(lambda: True))
+    try:
+        yield
+    finally:
+        trying.cancel()
 
 
 @pytest.fixture

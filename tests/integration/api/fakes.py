@@ -11,10 +11,12 @@ from tornado.web import Application, RequestHandler
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk
+from kit.memory.fabrics import ScriptedTrial
 
 ACCESS = "access:services!service=hai"
 READ, WRITE = "custom:hai:tasks:read", "custom:hai:tasks:write"
 ADMIN, METRICS = "custom:hai:admin", "custom:hai:metrics"
+CONTAINERS, IDENTITIES = "custom:hai:containers", "custom:hai:identities"
 
 
 def a_user_model(name: str, *scopes: str, kind: str = "user", groups: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -30,6 +32,7 @@ class FakeHub:
             "bob-token": a_user_model("bob", READ, WRITE),
             "reader-token": a_user_model("alice", READ, groups=("ml",)),
             "admin-token": a_user_model("root", READ, WRITE, ADMIN),
+            "hub-token": a_user_model("hai", IDENTITIES, CONTAINERS, kind="service"),
             "metrics-token": a_user_model("prometheus", METRICS, kind="service"),
             "service-token": a_user_model("alice", READ, WRITE, kind="service"),
             "no-entry-token": {"name": "eve", "kind": "user", "groups": [], "scopes": [READ, WRITE]},
@@ -96,6 +99,7 @@ class FakeCluster:
         self.killed: list[str] = []
         #: Addresses of the ranks that are up, by run.
         self.up: dict[str, tuple[str, ...]] = {}
+        self.fabrics = ScriptedTrial({"node-1": Node(name="node-1", gpus=8)})
 
     async def read_log(self, run_id: str, rank: int, *, offset: int, limit: int) -> LogChunk:
         if (run_id, rank) not in self.logs:

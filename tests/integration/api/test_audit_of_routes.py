@@ -5,11 +5,15 @@ Each route that changes something is tried, or says why not.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
+
+import pytest
 
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.service.origin.orphan_registry import OrphanedRun, write_orphans
+from integration.api.conftest import World, trying_fabrics
 from kit.builders import a_pin
 from kit.ledger import ended_rows
 
@@ -21,6 +25,7 @@ NOTHING_OF_OTHERS = {
     "POST /forecast": "it changes nothing",
     "POST /nodes/preview": "it changes nothing",
     "POST /policy/try": "it changes nothing",
+    "POST /fabrics/trial": "it changes nothing",
     "PUT /snapshots/{digest}": "code of one's own",
     "POST /snapshots/{digest}/contents": "code of one's own",
     "PUT /tasks/{task}/star": "a star is for its user alone",
@@ -28,6 +33,10 @@ NOTHING_OF_OTHERS = {
     "PUT /me/notifications": "rules of one's own",
     "POST /me/notifications/test": "a message to oneself",
     "POST /notifications/read": "messages to oneself",
+    "PUT /users/{user}/identity": "the Hub alone may; tests/unit/service/workspace/test_identities.py has its entries",
+    "DELETE /users/{user}/identity": "the Hub alone may, as above",
+    "PUT /secrets/{secret}": "a secret of one's own; tests/unit/service/workspace/test_secrets.py has its entries",
+    "DELETE /secrets/{secret}": "as above",
     "PUT /containers": "the Hub says which servers run, and no user",
     "PUT /runs/{run_id}/ranks/{rank}/log": "a rank's own",
     "PUT /runs/{run_id}/ranks/{rank}/metrics": "a rank's own",
@@ -38,6 +47,7 @@ NOTHING_OF_OTHERS = {
 QUOTA = {"subject": "user:alice", "group": "training", "priority": "HIGH", "limit": 8}
 RATE = {"valid_from": "2026-11-01", "per_gpu_hour": "1.20", "currency": "EUR"}
 MOUNT = {"subject": "public", "kind": "host_path", "source": "/data", "mount_path": "/data"}
+FABRIC = {"group": "training", "subject": "public"}
 IMAGE = {"image": "torch:1", "subjects": ["public"], "variables": {"TOKEN": "hunter2"}}
 
 #: A route, what its path says, its body, and the action and the subject of its entry. Tasks 1 to 3 are alice's,
@@ -65,6 +75,8 @@ CHANGES: list[Change] = [
     ("DELETE /budgets/{name}", {"name": "cv"}, None, "budget.deleted", "budget:cv"),
     ("PUT /mounts/{rule}", {"rule": "data"}, MOUNT, "mount.put", "mount:data"),
     ("DELETE /mounts/{rule}", {"rule": "data"}, None, "mount.deleted", "mount:data"),
+    ("PUT /fabrics", {}, {**FABRIC, "variables": {"TOKEN": "hunter2"}}, "fabric.put", "fabric:training/public"),
+    ("DELETE /fabrics", {}, FABRIC, "fabric.deleted", "fabric:training/public"),
     ("PUT /environments/{environment}", {"environment": "torch"}, IMAGE, "environment.put", "environment:torch"),
     ("DELETE /environments/{environment}", {"environment": "torch"}, None, "environment.deleted", "environment:torch"),
     *(
@@ -91,6 +103,7 @@ CHANGES: list[Change] = [
     ("POST /users/{user}/archive", {"user": "alice"}, {"note": "left"}, "user.archived", "user:alice"),
     ("POST /users/{user}/restore", {"user": "alice"}, None, "user.restored", "user:alice"),
     ("DELETE /ledger/users/{user}", {"user": "ann"}, None, "ledger.erased", "ledger"),
+    ("POST /secrets/reseal", {}, None, "secrets.resealed", "secrets:all"),
     ("POST /orphans/{run_id}/end", {"run_id": "7.1"}, None, "run.orphan_killed", "run:7.1"),
 ]
 
@@ -102,6 +115,13 @@ def test_every_route_that_changes_something_is_tried_or_says_why_not() -> None:
     assert not tried & NOTHING_OF_OTHERS.keys()
 
 
+@pytest.fixture
+async def trying(world: World) -> AsyncIterator[None]:
+    async with trying_fabrics(world):
+        yield
+
+
+@pytest.mark.usefixtures("trying")
 async def test_every_action_of_an_admin_is_in_the_audit(world: Any) -> None:
     await world.json("GET", "/me", "alice")
     tasks = [await world.submit(f"task-{number}") for number in (1, 2, 3)]

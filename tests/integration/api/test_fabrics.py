@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from hai_scheduler.ports.fabric_trials import FabricRefused
-from hai_scheduler.service.workspace.fabric_trials import FabricTrials
-from integration.api.conftest import World
+from integration.api.conftest import World, trying_fabrics
 
 BODY: dict[str, Any] = {"group": "training", "resources": {"rdma/hca": 8}, "variables": {"NCCL_IB_HCA": "mlx5"}}
 KEY = {"group": "training", "subject": "public"}
@@ -20,9 +18,8 @@ KEY = {"group": "training", "subject": "public"}
 async def there(platform) -> AsyncIterator[World]:
     """The interface, beside a loop that carries out trials."""
     world, _ = platform
-    trying = asyncio.create_task(FabricTrials(world.platform.world).run(lambda: True))
-    yield world
-    trying.cancel()
+    async with trying_fabrics(world):
+        yield world
 
 
 async def test_an_admin_writes_lists_and_removes_fabrics(there) -> None:

@@ -94,6 +94,7 @@ async def test_a_container_gets_its_mounts_and_environments(world) -> None:
         {
             "user": "alice",
             "groups": ["ml"],
+            "identity": None,
             "node_group": "jupyter",
             "mounts": [{**data, "read_only": True}, {**home_of, "read_only": False}],
             "left_out": [{"rule": "weak", "mount_path": "/data", "why": "rule 'data' of group:ml is stronger"}],

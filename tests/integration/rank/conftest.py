@@ -196,7 +196,7 @@ class Pod:
     ) -> subprocess.Popen[bytes]:
         """Start the container: `env` is its environment, `task_env` the task's variables; the rest is the Secret's."""
         secret = self.folder / "spec"
-        secret.mkdir(parents=True)
+        secret.mkdir(parents=True, exist_ok=True)
         (secret / "token").write_text("run:41.2:abc")
         spec = {
             "schema": 1,

@@ -125,9 +125,10 @@ async def test_a_releases_database_gets_the_tables_of_a_new_one(url: str, engine
 
 
 async def everything_in(engine: AsyncEngine) -> list[object]:
+    there = sorted(await tables(engine))
     async with engine.connect() as connection:
         made = await connection.run_sync(made_of)
-        rows = [await connection.execute(text(f"SELECT * FROM {table}")) for table in (*METADATA.tables, VERSION_TABLE)]
+        rows = [await connection.execute(text(f"SELECT * FROM {table}")) for table in there]
         return [made, *([tuple(row) for row in each] for each in rows)]
 
 

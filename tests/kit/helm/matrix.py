@@ -35,6 +35,11 @@ MATRIX: dict[str, dict[str, Any]] = {
         },
         "tasks": {"gpuResources": ["amd.com/gpu"], "networkPolicy": {"internet": True}},
     },
+    "accounts of users by files": {"identity": {"source": "file", "file": {"configMap": "accounts"}}},
+    "accounts of users by logins": {
+        "identity": {"source": "claims", "claims": {"uid": "posix.uid", "groupNumbers": {"cv": 3100}}},
+        "scheduler": {"separate": True},
+    },
     "the least": {
         "hub": {"db": {"type": "sqlite-memory"}},
         "scheduler": {"db": {"type": "sqlite"}, "redis": {"type": "none"}},

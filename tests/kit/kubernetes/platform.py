@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +48,8 @@ c.HaiScheduler.cluster = "kubernetes"
 c.HaiScheduler.default_quota = "all"
 for name, value in {settings!r}.items():
     setattr(c.KubernetesSettings, name, value)
+for name, value in {identities!r}.items():
+    setattr(c.IdentityConfig, name, value)
 """
 
 
@@ -60,6 +62,8 @@ class World:
     #: GPUs that each of the nodes has at least.
     gpus: int
     folder: Path
+    #: Settings of who users are.
+    identities: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def half(self) -> int:
@@ -92,7 +96,12 @@ class World:
         """Write a configuration file of the scheduler service; returns its path."""
         file = self.folder / "scheduler.py"
         tests = str(Path(__file__).parents[2])
-        values = {"tests": tests, "traps": str(self.folder / "traps"), "settings": self.settings(api_url)}
+        values = {
+            "tests": tests,
+            "traps": str(self.folder / "traps"),
+            "settings": self.settings(api_url),
+            "identities": dict(self.identities),
+        }
         file.write_text(CONFIG.format(**values))
         return file
 

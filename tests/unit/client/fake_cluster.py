@@ -65,6 +65,7 @@ def _me(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     scopes = ["custom:hai:tasks:read", "custom:hai:tasks:write"]
     return 200, {
         "name": "alice", "kind": "user", "admin": False, "groups": ["ml"], "scopes": scopes, "quota": quota,
+        **platform.who,
     }  # fmt: skip
 
 

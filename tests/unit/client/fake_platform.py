@@ -63,6 +63,8 @@ class FakePlatform:
     keys: dict[str, int] = field(default_factory=dict)
     logs: dict[int, list[str]] = field(default_factory=dict)
     quotas: list[dict[str, Any]] = field(default_factory=list)
+    #: What `GET /me` says beside the usual: who the user's processes are.
+    who: dict[str, Any] = field(default_factory=dict)
     marks: dict[str, str] = field(default_factory=dict)
     #: Nodes on which the cluster itself takes no new runs, and why.
     closed: dict[str, str] = field(default_factory=dict)
@@ -91,6 +93,9 @@ class FakePlatform:
     notifications: list[dict[str, Any]] = field(default_factory=list)
     test_deliveries: list[dict[str, Any]] = field(default_factory=list)
     mail_trouble: str | None = None
+    #: Values of secrets by name, the newest last; and those that no key opens.
+    secrets: dict[str, list[str]] = field(default_factory=dict)
+    lost_secrets: list[str] = field(default_factory=list)
     nodes: list[str] = field(default_factory=lambda: ["node-1", "node-2", "node-3"])
     on_nodes: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {"node-1": [{"task_id": 41, "user": "alice", "gpus": []}]}
@@ -151,7 +156,8 @@ class FakePlatform:
             "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
             "job_state": None, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
             "retry_at": None, "environment": None, "haienv": None, "snapshot": None, "image": None,
-            "ranks_per_node": None, "progress": None, "idle_gpus_since": None, "warnings": [], "failure": None,
+            "ranks_per_node": None, "secrets": [],
+            "progress": None, "idle_gpus_since": None, "warnings": [], "failure": None,
             "runs": [], "short": None, "starred": None, "use": None,
             **{one.name: one.default for one in ASKED_FIELDS},
         }  # fmt: skip

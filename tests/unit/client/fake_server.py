@@ -17,6 +17,7 @@ from unit.client import (
     fake_pages,
     fake_people,
     fake_reports,
+    fake_secrets,
     fake_storage,
     fake_tasks,
 )
@@ -29,6 +30,7 @@ _ROUTES = (
     *fake_cluster.ROUTES,
     *fake_storage.ROUTES,
     *fake_reports.ROUTES,
+    *fake_secrets.ROUTES,
     *fake_notifications.ROUTES,
     *fake_hub.ROUTES,
     *fake_people.ROUTES,

@@ -121,7 +121,7 @@ def test_the_groups_of_calls_have_no_name_in_common_and_each_works_alone(client:
     """Else the first group would hide a call of another one."""
     groups = [group for group in Client.__mro__[1:] if group is not Calls and issubclass(group, Calls)]
     names = [name for group in groups for name in vars(group) if not name.startswith("_")]
-    assert len(groups) == 12
+    assert len(groups) == 14
     assert sorted(names) == sorted(set(names))
     assert {name for name in names if name in vars(Client)} == set()
     platform.add("digits")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from hai_scheduler.adapters.identities.fixed import OneAccount
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.app.loop import SchedulingLoop
@@ -13,6 +14,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.workspace.abi import PlatformImage
+from hai_scheduler.ports.identities import Identities
 from hai_scheduler.ports.images import Images
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.sentences.catalogue import ENGLISH
@@ -55,6 +57,7 @@ class Service:
     ) -> None:
         self.clock = VirtualClock()
         self.haienvs, self.images, self.platform_image = haienvs, images, platform_image
+        self.identities: Identities = OneAccount(100)
         self.store = ScratchStore()
         self.cluster = MemoryCluster(self.clock, some_nodes(nodes), notices=notices_of(self.store))
         self.bus = MemoryBus(self.clock)
@@ -75,6 +78,7 @@ class Service:
             haienvs=self.haienvs,
             images=self.images,
             platform_image=self.platform_image,
+            identities=self.identities,
             holder=f"holder-{self._starts}",
         )
         self.loop, self.platform = SchedulingLoop(world, TOKENS), Platform(world)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -70,3 +71,28 @@ def a_pod(
         "spec": spec,
         "status": {"phase": given.get("phase", "Running")},
     }
+
+
+class FakeApi:
+    """The lists of a cluster."""
+
+    def __init__(self, nodes: list[Any], pods: list[Any], status: int = 200) -> None:
+        self.nodes, self.pods, self.status = nodes, pods, status
+        self.calls: list[tuple[str, Any]] = []
+
+    async def list_node(self, **given: Any) -> Any:
+        return self._answer("nodes", given["label_selector"], self.nodes)
+
+    async def list_namespaced_pod(self, namespace: str, **_: Any) -> Any:
+        return self._answer("pods", namespace, self.pods)
+
+    async def list_pod_for_all_namespaces(self, **_: Any) -> Any:
+        return self._answer("pods", None, self.pods)
+
+    def _answer(self, what: str, by: Any, items: list[Any]) -> Any:
+        self.calls.append((what, by))
+
+        async def read() -> bytes:
+            return json.dumps({"items": items}).encode()
+
+        return SimpleNamespace(status=self.status, read=read)

@@ -40,7 +40,10 @@ def _whoami(_args: argparse.Namespace, ctx: Context) -> None:
     if ctx.answered({"url": url, "me": me, "ends": ends}):
         return
     kind = "" if me.kind == "user" else f" (a {me.kind})"
-    ctx.out.line(f"{ctx.out.style(me.name, 'bold')}{kind} at {url}")
+    ctx.out.line(f"{ctx.out.style(me.name, 'bold')}{kind}{account(me)}")
+    ctx.out.line(f"  at       {url}")
+    if me.no_identity:
+        ctx.out.line(f"  runs as  nobody: {me.no_identity}")
     ctx.out.line(f"  may      {rights(me)}")
     if ends is not None:
         ctx.out.line(f"  until    {local(ends)}, {ago(ends)}")
@@ -63,6 +66,14 @@ def _end(found: Settings) -> datetime | None:
 def _at_once(found: Settings) -> Hub:
     """Return a Hub whose calls are not repeated."""
     return Hub(found, transport=Transport(f"{found.url}/hub/hai", found.token, delays_s=()))
+
+
+def account(me: Me) -> str:
+    """Return the numbers of the account that a user's processes run as; empty: the platform's one account."""
+    if me.identity is None:
+        return ""
+    groups = (f"{group.name}({group.gid})" if group.name else str(group.gid) for group in me.identity.groups)
+    return f"  uid {me.identity.uid}  groups {' '.join(groups)}"
 
 
 def rights(me: Me) -> str:

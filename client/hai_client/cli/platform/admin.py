@@ -21,6 +21,7 @@ from hai_client.cli.platform import (
     pausing,
     people,
     policy,
+    secrets,
 )
 from hai_client.cli.platform.quota import by_level, limit, may_hold, until
 from hai_client.cli.shared import parser as words_
@@ -65,6 +66,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     option(ends, "--for LENGTH", "the row ends after this: 7d", _lasts, dest="lasts")
     changing = _group(group.add_parser("policy", help="change the scheduler's numbers"), "policy_verb")
     policy.configure_admin(changing)
+    secrets.configure_admin(_group(group.add_parser("secrets", help="seal secrets again"), "secrets_verb"))
     prices = _group(group.add_parser("rates", help="list, set or delete what hours cost"), "rates_verb")
     costs.configure_rates(prices)
     limits = _group(group.add_parser("budgets", help="list, set or delete budgets of user groups"), "budgets_verb")

@@ -81,6 +81,9 @@ def _health(_args: argparse.Namespace, ctx: Context) -> None:
         return
     for name, text in _parts(found):
         ctx.out.line(f"{name:<10} {text}")
+    for one in found.doubled_uids:
+        users = ", ".join(one.users)
+        ctx.out.line(f"{ctx.out.style('warning', 'bold')}: {users} have one uid, {one.uid}, and each other's files")
     for alarm in found.alarms:
         ctx.out.line(f"{ctx.out.style(alarm.severity, 'bold')}: {alarm.summary}. {alarm.detail}")
         ctx.out.line(f"  {alarm.name}: docs/{alarm.runbook}")

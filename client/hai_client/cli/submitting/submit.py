@@ -17,7 +17,7 @@ from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean, local_times
 from hai_client.cli.shared.parser import Command, option
-from hai_client.cli.submitting import drafts, env_options, python_options, scripts, snapshot_options
+from hai_client.cli.submitting import drafts, env_options, python_options, scripts, secret_options, snapshot_options
 from hai_client.cli.tasks import forecast
 from hai_client.cli.tasks.follow import follow_to_end
 from hai_client.constants import PROFILES
@@ -52,6 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     option(parser, "--name NAME", "name of the task (that of the script)", names.check_name)
     option(parser, "-g, --group GROUP", "node group (training)", default="training")
     env_options.add_options(parser)
+    secret_options.add_options(parser)
     python_options.add_options(parser)
     drafts.add_options(parser)
     snapshot_options.add_options(parser)
@@ -152,6 +153,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -
         priority=args.priority,
         group=args.group,
         env=env,
+        secrets=secret_options.read(args),
         profile=args.profile,
         signal=args.signal,
         grace_s=args.grace,

@@ -211,6 +211,8 @@ def _command_facts(task: Task) -> Iterator[tuple[str, str]]:
     """Yield what the task executes, and in what."""
     yield label("Command"), _command(task.command)
     yield label_in("folder", "In"), task.cwd
+    if task.secrets:
+        yield label("Secrets"), ", ".join(task.secrets)
     if task.environment:
         # Without a digest the name counts at each start.
         yield label("Image"), f"{task.environment} ({task.image})" if task.image else task.environment

@@ -22,6 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hai_client.rank.records.redaction import Redactor
+
 #: Seconds between two states of a line that is written again: this, or a part of its age, up to the longest.
 STATE_EVERY_S = 1.0
 STATE_AGE = 1 / 60
@@ -47,7 +49,7 @@ class LogWriter:
     As soon as there is space again, a line says how many were lost. On a disk that stays full, the space kept for it
     holds that line.
 
-    `mode` is the file mode of new parts.
+    `mode` is the file mode of new parts, `redactor` what takes secrets out of all lines; None: there are none.
     """
 
     def __init__(
@@ -57,12 +59,14 @@ class LogWriter:
         max_bytes: int,
         parts: int,
         mode: int = 0o600,
+        redactor: Redactor | None = None,
         write: Callable[[int, bytes], int] = os.write,
     ) -> None:
         self._folder = folder
         self._part_bytes = max(1, max_bytes // max(1, parts))
         self._parts = max(1, parts)
         self._mode = mode
+        self._redactor = redactor
         self._write = write
         self._splitter = Splitter()
         self._names: list[str] = []
@@ -82,6 +86,9 @@ class LogWriter:
 
     def feed(self, data: bytes) -> None:
         """Add output of the command."""
+        self._split(data if self._redactor is None else self._redactor.feed(data))
+
+    def _split(self, data: bytes) -> None:
         lines = self._splitter.feed(data)
         if lines:
             self._again_since = None
@@ -110,6 +117,8 @@ class LogWriter:
         """Write a line of the platform itself, below the state of what is being written again."""
         if self._splitter.rewriting:
             self._end_line()
+        if self._redactor is not None:
+            text = self._redactor.text(text)
         self._append([MARK + f" {line}".encode() for line in text.splitlines()])
 
     def _end_line(self) -> None:
@@ -118,6 +127,8 @@ class LogWriter:
 
     def close(self) -> None:
         """Write what is left. `feed` must not be called afterwards."""
+        if self._redactor is not None:
+            self._split(self._redactor.finish())
         self._end_line()
         self._append([])
         if self._untold:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hai_client.linux.identity import Account
     from hai_client.rank.evidence.sweep import Found
     from hai_client.rank.records.logs import LogWriter
+    from hai_client.rank.records.redaction import Redactor
     from hai_client.rank.records.status import Status
     from hai_client.rank.shared.api import RankApi
     from hai_client.rank.starting.spec import Spec
@@ -40,13 +41,23 @@ class RankRecords:
         log: Its log, whose lost lines are among the facts.
         api: The service.
         account: The Unix account of the task; None: the account of this process.
+        redactor: Knows the secrets of the rank; None: it has none.
     """
 
-    def __init__(self, spec: Spec, status: Status, log: LogWriter, api: RankApi, account: Account | None) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        status: Status,
+        log: LogWriter,
+        api: RankApi,
+        account: Account | None,
+        redactor: Redactor | None = None,
+    ) -> None:
         self._folder = spec.folder
         self._status = status
         self._log = log
         self._account = account
+        self._redactor = redactor
         self._inbox = Inbox(os.path.join(spec.runtime, "reports"))
         self._outbox = Outbox(api)
 
@@ -92,11 +103,19 @@ class RankRecords:
             if report["kind"] == "bad":
                 self._log.say(report["text"])
                 continue
+            if self._shows_secret(report):
+                self._log.say("the state that the job has set holds a secret, so it is not kept; leave the secret out")
+                continue
             self._status.take(report)
             if report["kind"] != "done" or self.data["done"]:
                 news.append(report)
         if reports:
             self._tell(news)
+
+    def _shows_secret(self, report: dict[str, Any]) -> bool:
+        """Return whether a report's text holds a secret. It is kept as it is or not at all: the job reads it again."""
+        text = report.get("text")
+        return self._redactor is not None and isinstance(text, str) and self._redactor.text(text) != text
 
     def take_evidence(self, seen: Found | None) -> None:
         """Report a checkpoint that was seen, if it is newer than the one that is known."""

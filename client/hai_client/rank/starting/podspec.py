@@ -13,7 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-RUN_DIR = "/hai/run"
 #: The home folder where neither the container nor the task names one.
 HOME = "/tmp"  # noqa: S108  a folder that every image has and every user may write to
 MESSAGE_FILE = "/dev/termination-log"

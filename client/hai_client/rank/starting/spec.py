@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 SCHEMA = 1
+#: The folder of a rank in a pod.
+RUN_DIR = "/hai/run"
 SIGNALS = ("TERM", "INT", "USR1", "USR2")
 
 
@@ -39,6 +41,8 @@ class Spec:
             self.command = [str(word) for word in data["command"]]
             self.cwd = str(data["cwd"])
             self.env = {str(name): str(value) for name, value in data["env"].items()}
+            #: Whether its secrets are in a file beside (`starting.secrets`).
+            self.has_secrets = bool(data.get("has_secrets"))
             self.profile = str(data["profile"])
             #: The signal of the notice, without SIG; None: that of the profile.
             self.signal = str(data["signal"]) if data.get("signal") else None

@@ -19,6 +19,7 @@ Call with (list $ component): only the API asks the Hub whose token a request ha
   value: {{ .Chart.AppVersion | quote }}
 {{- end }}
 {{ include "hai.secretFile" (list "HAI_SERVICE_SECRET" "/etc/hai/scheduler-secrets/service-secret") }}
+{{ include "hai.secretFile" (list "HAI_SECRETS_KEYS" "/etc/hai/scheduler-secrets/secrets-key") }}
 {{- if eq $component "api" }}
 {{ include "hai.secretFile" (list "JUPYTERHUB_API_TOKEN" "/etc/hai/scheduler-secrets/service-token") }}
 {{- end }}
@@ -51,6 +52,7 @@ Call with (list $ component): only the API asks the Hub whose token a request ha
 {{- $db := .Values.scheduler.db -}}
 {{- $redis := .Values.scheduler.redis -}}
 {{ include "hai.secretSource" (list (include "hai.secret" .) "service-secret" "service-secret") }}
+{{ include "hai.secretSource" (list (include "hai.secret" .) "secrets-key" "secrets-key") }}
 {{- if eq $component "api" }}
 {{ include "hai.secretSource" (list (include "hai.secret" .) "service-token" "service-token") }}
 {{- end }}
@@ -153,6 +155,9 @@ volumeMounts:
 {{- if .Values.scheduler.notifications.sinksSecret }}
 - {name: sinks, mountPath: /etc/hai/sinks, readOnly: true}
 {{- end }}
+{{- if eq .Values.identity.source "file" }}
+- {name: accounts, mountPath: /etc/hai/accounts, readOnly: true}
+{{- end }}
 {{- if .Values.scheduler.logs.existingClaim }}
 - {name: scheduler-logs, mountPath: /var/log/hai}
 {{- end }}
@@ -186,6 +191,10 @@ volumeMounts:
 - name: sinks
   # Readable only for the group of the pod.
   secret: {secretName: {{ . }}, defaultMode: 0440}
+{{- end }}
+{{- if eq .Values.identity.source "file" }}
+- name: accounts
+  configMap: {name: {{ required "identity.source is file: name the ConfigMap with the keys passwd and group in identity.file.configMap" .Values.identity.file.configMap }}}
 {{- end }}
 {{- with .Values.scheduler.logs.existingClaim }}
 - name: scheduler-logs
@@ -224,7 +233,15 @@ volumeMounts:
   "service_account" $tasks.serviceAccount.name
   "tolerations" $tasks.tolerations
   "extra_labels" $tasks.extraLabels
-  "extra_annotations" $tasks.extraAnnotations -}}
+  "extra_annotations" $tasks.extraAnnotations
+  "run_as_user" (include "hai.uid" . | int64)
+  "run_as_group" (int64 .Values.identity.gid)
+  "account_files" .Values.identity.accountFiles -}}
+{{- $identities := dict "source" .Values.identity.source "least_uid" (int64 .Values.identity.leastUid) -}}
+{{- if eq .Values.identity.source "file" }}
+{{- $_ := set $identities "passwd_file" "/etc/hai/accounts/passwd" }}
+{{- $_ := set $identities "group_file" "/etc/hai/accounts/group" }}
+{{- end -}}
 {{- range $value := list "extraLabels" "extraAnnotations" -}}
 {{- range $key, $_ := get $tasks $value -}}
 {{- if or (hasPrefix "hai.jupyter.org/" $key) (eq $key "app.kubernetes.io/managed-by") -}}
@@ -250,9 +267,7 @@ volumeMounts:
 {{- $_ := set $service "haienv_root" .Values.haienv.root }}
 {{- $image := include "hai.image" (list . .Values.singleuser.image) }}
 {{- $_ := set $service "build_image" $image }}
-{{- with .Values.singleuser.uid }}
-{{- $_ := set $service "build_account" (int64 . | toString) }}
-{{- end }}
+{{- $_ := set $service "build_account" (include "hai.uid" .) }}
 {{- $_ := set $cluster "haienv_claim" (include "hai.haienvClaim" .) }}
 {{- $_ := set $cluster "haienv_image" $image }}
 {{- $_ := set $cluster "haienv_readable" .Values.haienv.readable }}
@@ -273,7 +288,7 @@ volumeMounts:
 {{- if .Values.scheduler.notifications.sinksSecret }}
 {{- $_ := set $notifications "sinks_dir" "/etc/hai/sinks" }}
 {{- end -}}
-{{- toPrettyJson (mergeOverwrite (dict "HaiScheduler" $service "KubernetesSettings" $cluster "NotificationSettings" $notifications) (deepCopy .Values.scheduler.config)) -}}
+{{- toPrettyJson (mergeOverwrite (dict "HaiScheduler" $service "KubernetesSettings" $cluster "IdentityConfig" $identities "NotificationSettings" $notifications) (deepCopy .Values.scheduler.config)) -}}
 {{- end }}
 
 {{/* The accounts of the loop and the API, as subjects of a binding. */}}

@@ -29,6 +29,8 @@ const me: IMe = {
   name: 'alice',
   kind: 'user',
   admin: false,
+  identity: null,
+  no_identity: '',
   groups: [],
   scopes: [],
   quota: [

@@ -30,6 +30,7 @@ const COMPARED: Partial<ITaskDetail> = {
   group: 'other',
   env: { OTHER: '1' },
   environment: 'other',
+  secrets: ['OTHER'],
   snapshot: { digest: 'e'.repeat(64), files: 1, size: 2, commit: null, dirty: false },
   ...Object.fromEntries(ASKED_FIELDS.map(field => [field.name, another(field)]))
 };

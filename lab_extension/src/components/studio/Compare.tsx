@@ -37,6 +37,7 @@ export function factsOf(task: ITaskDetail): [string, string][] {
         .map(([name, value]) => `${name}=${value}`)
         .join('\n') || '–'
     ],
+    [trans.__('Secrets'), task.secrets.join('\n') || '–'],
     ...askedFacts(task, { all: true }),
     [trans.__('Submitted'), time(task.submitted_at)],
     [trans.__('Ended'), time(task.ended_at)],

@@ -100,6 +100,7 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
       ...ASKED_FIELDS.filter(field => !isAbove(field)).map(field => field.name),
       'environment',
       'env',
+      'secrets',
       'cwd',
       'profile',
       'ranks_per_node',
@@ -229,6 +230,14 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
           </label>
         )}
         {text('env', trans.__('Variables'), { rows: 3, placeholder: trans.__('KEY=value, one a line') })}
+        {text('secrets', trans.__('Secrets'), {
+          rows: 2,
+          placeholder: trans.__('NAME, VARIABLE=NAME or ~/FILE=NAME, one a line'),
+          hint:
+            (context.secrets ?? []).length === 0
+              ? trans.__('Set one in a terminal: hai secret set NAME')
+              : trans.__('Yours: %1', (context.secrets ?? []).join(', '))
+        })}
         {text('cwd', trans.__('Folder'))}
         {mode !== 'off' && (
           <label className="hai-Check">

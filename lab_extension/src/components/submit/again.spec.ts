@@ -18,6 +18,7 @@ describe('a task that is submitted again', () => {
     cwd: '/home/ann',
     env: { LR: '0.1' },
     watch: ['out', 'ckpt'],
+    secrets: ['HF_TOKEN', '~/.netrc=netrc'],
     time_limit_s: 5400,
     grace_s: 90,
     retries: 2,

@@ -63,6 +63,7 @@ export function againOf(
     profile: task.profile,
     signal: task.signal ?? '',
     watch: task.watch.join('\n'),
+    secrets: task.secrets.join('\n'),
     environment: asked.environment ?? '',
     // It runs in the very generation that it had.
     freeze: false

@@ -62,6 +62,7 @@ describe('the submit form', () => {
       env: {},
       profile: 'auto',
       signal: null,
+      secrets: [],
       watch: [],
       grace_s: null,
       time_limit_s: null,
@@ -91,6 +92,15 @@ describe('the submit form', () => {
       signal: 'USR1@60',
       watch: ['out/last.ckpt', '/scratch/run']
     });
+  });
+
+  it('sends the names of secrets, and no value', () => {
+    const typed = { secrets: ' HF_TOKEN \n\nWANDB_API_KEY=wandb\n~/.netrc=netrc' };
+    expect(readForm(values(typed), context).task?.secrets).toEqual([
+      'HF_TOKEN',
+      'WANDB_API_KEY=wandb',
+      '~/.netrc=netrc'
+    ]);
   });
 
   it('sends GPUs of each node and retries as numbers', () => {

@@ -35,6 +35,8 @@ export interface IFormValues extends Record<AskedName, string> {
   /** Name of the environment; empty: the default. */
   environment: string;
   env: string;
+  /** Names of secrets, with their places, one a line. */
+  secrets: string;
   /** Whether it starts in its folder as that is now, over all turns. */
   snapshot: boolean;
   hold: boolean;
@@ -54,6 +56,8 @@ export interface IFormContext {
   environments?: readonly string[];
   /** Those of which there is a draft. */
   drafts?: readonly string[];
+  /** Names of the user's secrets. */
+  secrets?: readonly string[];
 }
 
 const SIGNAL = /^(?:SIG)?(TERM|INT|USR1|USR2)(@\d{1,5}(?:\.\d{1,3})?)?$/;
@@ -81,6 +85,7 @@ export function initialValues(defaults: ISubmitDefaults, context: IFormContext):
     env: Object.entries(defaults.env ?? {})
       .map(([name, value]) => `${name}=${value}`)
       .join('\n'),
+    secrets: '',
     snapshot: false,
     hold: false,
     freeze: true
@@ -127,16 +132,21 @@ export function readForm(
     env: take('env', () => parseEnv(values.env), {}),
     profile: values.profile,
     signal: take('signal', () => readSignal(values), null),
-    watch: values.watch
-      .split('\n')
-      .map(path => path.trim())
-      .filter(path => path !== ''),
+    secrets: linesOf(values.secrets),
+    watch: linesOf(values.watch),
     grace_s: take('grace_s', () => readGrace(values.grace_s, values.group, context.policy), null),
     time_limit_s: take('time_limit_s', () => readLimit(values.time_limit_s), null),
     hold: values.hold,
     ...readAskedFields(values, take)
   };
   return Object.keys(errors).length === 0 ? { task, errors } : { task: null, errors };
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '');
 }
 
 /** The service's field errors beside the fields of the form; the rest goes to `form`. */

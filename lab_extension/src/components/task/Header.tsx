@@ -67,6 +67,11 @@ function Pins({ task }: { task: ITaskDetail }): JSX.Element {
           </span>
         </Fact>
       )}
+      {task.secrets.length > 0 && (
+        <Fact label={trans.__('Secrets')} wide>
+          {task.secrets.join(', ')}
+        </Fact>
+      )}
       {task.snapshot !== null && (
         <Fact label={trans.__('Snapshot')} wide>
           <span title={`${task.snapshot.digest}\n${trans._p('folder', 'of %1', task.cwd)}`}>

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from hai_scheduler.adapters.kubernetes import account
 from hai_scheduler.adapters.kubernetes.pod_parts import container_security
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.ports.cluster import LaunchOrder
@@ -53,7 +54,11 @@ def makes_folder(launch: LaunchOrder, settings: ClusterSettings) -> list[dict[st
                 "readOnlyRootFilesystem": True,
             },
             "terminationMessagePolicy": "FallbackToLogsOnError",
-            "volumeMounts": [{"name": "haienv", "mountPath": root, "readOnly": True}, *made],
+            "volumeMounts": [
+                {"name": "haienv", "mountPath": root, "readOnly": True},
+                *made,
+                *account.mounts(launch, settings),
+            ],
         }
     ]
 

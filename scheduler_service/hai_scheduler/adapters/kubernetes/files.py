@@ -18,11 +18,10 @@ class PodFiles:
         cwd: str,
         checkpoint_dir: str | None,
         python: str | None = None,
-        user: str = "",
         own_python: str | None = None,
     ) -> PathFault | None:
         """Return None: the image may have any file."""
-        del command, cwd, checkpoint_dir, python, user, own_python
+        del command, cwd, checkpoint_dir, python, own_python
         return None
 
     async def unseen(self, folder: str, mounts: Sequence[Mount]) -> str | None:

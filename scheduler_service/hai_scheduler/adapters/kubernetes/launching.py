@@ -14,6 +14,7 @@ from hai_scheduler.adapters.kubernetes.pod_parts import HAI, SHM
 from hai_scheduler.adapters.kubernetes.record import Record, StartError, Thing
 from hai_scheduler.adapters.kubernetes.resources import Capacity, capacity_of, missing_devices
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.kubernetes.shared_logs import make_folders
 from hai_scheduler.adapters.shared.origins import check_origin
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.cluster import LaunchOrder
@@ -60,6 +61,7 @@ class PodLauncher:
         Raises:
             Temporary: the launch should be tried again.
             Refused: the API server will never accept the objects.
+            OSError: the folders of logs cannot be made.
         """
         wrong = fault(launch, self._sight.nodes.items, self._settings)
         service = await self._service(launch, wrong)
@@ -79,9 +81,19 @@ class PodLauncher:
         ]
         secret = manifests.secret(launch, self._settings, owned_by)
         # A large gang must not take all request slots and make other runs wait.
+        await self._make_log_folders(launch)
         share = asyncio.Semaphore(max(1, self._settings.parallel // 2))
         await gather_all(self._create("secrets", secret, share), *(self._create("pods", pod, share) for pod in pods))
         await self.annotate(launch.run_id, {LAUNCHED: now.isoformat()})
+
+    async def _make_log_folders(self, launch: LaunchOrder) -> None:
+        """Make the folders of the ranks' logs on the shared volume, where the kubelet's would be root's.
+
+        Raises OSError.
+        """
+        folder = self._settings.log_dir
+        if folder is not None and launch.identity is not None:
+            await asyncio.to_thread(make_folders, folder, launch.run_id, len(launch.nodes))
 
     def _capacity(self, node: str) -> Capacity:
         return capacity_of(self._sight.nodes.items[node], self._settings.gpu_resources)

@@ -10,6 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from hai_client.rank.starting.environment import PRIVATE_PREFIXES
+from hai_client.rank.starting.secrets import FILE
+from hai_scheduler.adapters.kubernetes import account
 from hai_scheduler.adapters.kubernetes.builds import makes_folder, variables_of
 from hai_scheduler.adapters.kubernetes.names import (
     MANAGED,
@@ -35,12 +37,12 @@ from hai_scheduler.adapters.kubernetes.pod_parts import (
     master_port,
     network,
     placement,
-    pod_security,
     variables,
 )
 from hai_scheduler.adapters.kubernetes.resources import Capacity, gpus_of, gpus_wanted, resources_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.shared.leaving import leaving_of
+from hai_scheduler.adapters.shared.secret_file import secret_file
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.cluster import LaunchOrder
 
@@ -113,7 +115,13 @@ def owner(made: dict[str, Any]) -> dict[str, Any]:
 
 
 def secret(launch: LaunchOrder, settings: ClusterSettings, owned_by: dict[str, Any]) -> dict[str, Any]:
-    """Return the Secret that all supervisors of the run read: its token, and the spec with the user's variables."""
+    """Return the Secret that all supervisors of the run read: token, spec with variables, and secrets of the user.
+
+    The service creates it and may not read it.
+    """
+    data = {"spec.json": json.dumps(spec(launch, settings)), "token": launch.token.reveal()}
+    if (secrets := secret_file(launch)) is not None:
+        data[FILE] = secrets
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -123,13 +131,14 @@ def secret(launch: LaunchOrder, settings: ClusterSettings, owned_by: dict[str, A
             "ownerReferences": [owned_by],
         },
         "type": "Opaque",
-        "stringData": {"spec.json": json.dumps(spec(launch, settings)), "token": launch.token.reveal()},
+        "stringData": data,
     }
 
 
 def spec(launch: LaunchOrder, settings: ClusterSettings) -> dict[str, Any]:
     """Return what `hai_client.rank` in a pod reads of its run; the pod's own variables say which rank it is."""
-    env = {**variables_of(launch, settings), **launch.env}
+    home = account.home_of(launch)
+    env = {**({} if home is None else {"HOME": home}), **variables_of(launch, settings), **launch.env}
     # Without devices of its own a rank has no RDMA that could fall back.
     memlock = launch.fabric.memlock_bytes if launch.fabric is not None and launch.fabric.resources else 0
     return {
@@ -141,6 +150,7 @@ def spec(launch: LaunchOrder, settings: ClusterSettings) -> dict[str, Any]:
         "command": list(launch.command),
         "cwd": launch.cwd,
         "env": {name: value for name, value in env.items() if not name.startswith(PRIVATE_PREFIXES)},
+        "has_secrets": bool(launch.secrets),
         "path_prefix": [str(PurePosixPath(launch.python).parent)] if launch.python else [],
         **leaving_of(launch),
         "group": launch.group,
@@ -171,7 +181,12 @@ def pod(
     """
     name = run_name(launch.run_id)
     volumes = Volumes(launch, rank, capacity, settings)
-    annotations = {**STAYING, **settings.extra_annotations, **(launch.fabric.annotations if launch.fabric else {})}
+    annotations = {
+        **STAYING,
+        **settings.extra_annotations,
+        **account.texts(launch, settings),
+        **(launch.fabric.annotations if launch.fabric else {}),
+    }
     body: dict[str, Any] = {
         "restartPolicy": "Never",
         "hostname": f"rank-{rank}",
@@ -179,7 +194,7 @@ def pod(
         "terminationGracePeriodSeconds": settings.grace_s(launch.grace),
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "securityContext": pod_security(settings, launch.account),
+        "securityContext": account.pod_security(launch, capacity, settings),
         **placement(launch.nodes[rank], settings),
         **network(launch),
         "tolerations": [dict(toleration) for toleration in settings.tolerations],

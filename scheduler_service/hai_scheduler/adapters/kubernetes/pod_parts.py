@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hai_client.pythons import VENV
 from hai_client.quantity import mebibytes
+from hai_scheduler.adapters.kubernetes import account
 from hai_scheduler.adapters.kubernetes.names import run_name
 from hai_scheduler.adapters.kubernetes.resources import Capacity, share_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
@@ -37,7 +38,10 @@ def local_pin(launch: LaunchOrder, settings: ClusterSettings) -> Pin | None:
 
 
 def fetching(launch: LaunchOrder, pin: Pin, settings: ClusterSettings) -> dict[str, Any]:
-    """Return the init container that makes the copy, with the account of ranks, where no code of a user runs."""
+    """Return the init container that makes the copy, as the one account to which all copies belong.
+
+    No code of a user runs there.
+    """
     days = f"{settings.haienv_local_days:g}"
     return {
         "name": FETCHING,
@@ -49,7 +53,11 @@ def fetching(launch: LaunchOrder, pin: Pin, settings: ClusterSettings) -> dict[s
             "requests": {"cpu": "0", "memory": "0", "ephemeral-storage": "0"},
             "limits": {"memory": "1Gi", "ephemeral-storage": "64Mi"},
         },
-        "securityContext": {**container_security(), "readOnlyRootFilesystem": True},
+        "securityContext": {
+            **container_security(),
+            **({} if launch.identity is None else account.platform_security(settings)),
+            "readOnlyRootFilesystem": True,
+        },
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [
             {"name": "haienv", "mountPath": settings.haienv_root, "readOnly": True},
@@ -69,23 +77,6 @@ def placement(node: str, settings: ClusterSettings) -> dict[str, Any]:
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     required = {"nodeSelectorTerms": [term]}
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
-
-
-def pod_security(settings: ClusterSettings, account: str | None = None) -> dict[str, Any]:
-    """Return the security context of a pod, as the restricted profile of the Pod Security Standards asks.
-
-    Args:
-        settings: The settings of the cluster.
-        account: The number of another user than the settings'; None: theirs.
-    """
-    return {
-        "runAsNonRoot": True,
-        "runAsUser": settings.run_as_user if account is None else int(account),
-        "runAsGroup": settings.run_as_group,
-        "fsGroup": settings.run_as_group,
-        "fsGroupChangePolicy": "OnRootMismatch",
-        "seccompProfile": {"type": "RuntimeDefault"},
-    }
 
 
 def container_security() -> dict[str, Any]:
@@ -160,7 +151,8 @@ class Volumes:
 
     def _platform(self, launch: LaunchOrder, rank: int, settings: ClusterSettings) -> None:
         self._one("hai", {"emptyDir": {"sizeLimit": _platform_size(settings)}}, HAI)
-        secret = {"secretName": run_name(launch.run_id), "defaultMode": 0o440}
+        # Only this pod mounts it, and all of its processes are one user.
+        secret = {"secretName": run_name(launch.run_id), "defaultMode": 0o444}
         self._one("hai-spec", {"secret": secret}, SPEC, readOnly=True)
         if settings.client_config_map:
             client = {"configMap": {"name": settings.client_config_map, "defaultMode": 0o444}}
@@ -169,6 +161,8 @@ class Volumes:
             claim = {"persistentVolumeClaim": {"claimName": settings.log_claim}}
             # The rank's own folder alone: a job may not see the logs of others.
             self._one("hai-log", claim, LOG, subPath=f"{launch.run_id}/{rank}")
+        self.volumes += account.volumes(launch, settings)
+        self.mounts += account.mounts(launch, settings)
 
     def _local_copy(self, launch: LaunchOrder, pin: Pin, settings: ClusterSettings) -> None:
         """Show the copy of an environment on the node's own disk in the place of the shared one."""

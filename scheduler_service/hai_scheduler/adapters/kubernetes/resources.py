@@ -27,6 +27,8 @@ class Capacity:
     gpus: Mapping[str, int] = field(default_factory=dict)
     #: All that the node offers, by resource name, as Kubernetes writes it.
     offered: Mapping[str, str] = field(default_factory=dict)
+    #: Whether its pods can be kept from the groups that their images name.
+    strict_groups: bool = False
 
     @property
     def gpu_count(self) -> int:
@@ -36,7 +38,8 @@ class Capacity:
 
 def capacity_of(node: Mapping[str, Any], gpu_resources: tuple[str, ...]) -> Capacity:
     """Read a Node's allocatable resources; a quantity that cannot be read counts as 0."""
-    allocatable = (node.get("status") or {}).get("allocatable") or {}
+    status = node.get("status") or {}
+    allocatable = status.get("allocatable") or {}
     counts = {name: count_of(allocatable.get(name)) for name in gpu_resources}
     return Capacity(
         cpu=amount_of(allocatable.get("cpu")),
@@ -45,6 +48,8 @@ def capacity_of(node: Mapping[str, Any], gpu_resources: tuple[str, ...]) -> Capa
         pods=count_of(allocatable.get("pods")),
         gpus={name: number for name, number in counts.items() if number},
         offered=allocatable,
+        # Kubelets since 1.33 refuse a pod that asks for it where the container runtime cannot do it.
+        strict_groups=bool((status.get("features") or {}).get("supplementalGroupsPolicy")),
     )
 
 

@@ -92,8 +92,11 @@ class ClusterSettings:
     runtime_class: str = ""
     priority_class: str = ""
     service_account: str = ""
+    #: The account of ranks whose users have none of their own, and of copies of environments on nodes.
     run_as_user: int = 1000
     run_as_group: int = 100
+    #: Whether ranks with an account of their user's see it in /etc/passwd and /etc/group, instead of the image's files.
+    account_files: bool = True
     #: The size of /dev/shm where a fabric names none; empty is half of the node's memory.
     shm_size: str = "16Gi"
     #: The same port in every pod that has a network of its own.

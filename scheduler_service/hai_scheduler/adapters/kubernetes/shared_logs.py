@@ -6,6 +6,7 @@ import asyncio
 import shutil
 from pathlib import Path
 
+from hai_client.linux.rights import make_folder
 from hai_scheduler.adapters.kubernetes.names import parts_of
 from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.core.model.ids import RunId
@@ -46,6 +47,18 @@ class SharedLogs:
     def _of(self, run_id: RunId) -> Path:
         parts_of(run_id)
         return self._folder / run_id
+
+
+def make_folders(folder: Path, run_id: RunId, ranks: int) -> None:
+    """Make the folder of each rank's log, in which any account may write: each pod sees its own alone. Raises OSError.
+
+    Args:
+        folder: The folder of all logs.
+        run_id: The run.
+        ranks: How many ranks it has.
+    """
+    for rank in range(ranks):
+        make_folder(folder / run_id / str(rank), 0o777)
 
 
 def _read(folder: Path, offset: int, limit: int, ended: bool) -> LogChunk:

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from hai_client.linux.identity import NoAccount
 from hai_client.pythons import VENV, programs
-from hai_scheduler.adapters.local.accounts import Accounts
 from hai_scheduler.core.workspace.mounts import Mount
 from hai_scheduler.ports.files import PathFault
 from hai_scheduler.ports.reading import in_reader
@@ -25,11 +23,11 @@ class LocalFiles:
     """The Files port on this machine.
 
     Args:
-        accounts: The accounts of users; None: all tasks run as this process's user.
+        unix_users: Whether tasks run as accounts of their own, and not as this process's user.
     """
 
-    def __init__(self, accounts: Accounts | None = None) -> None:
-        self._accounts = accounts
+    def __init__(self, *, unix_users: bool = False) -> None:
+        self._unix_users = unix_users
 
     async def fault(
         self,
@@ -37,15 +35,14 @@ class LocalFiles:
         cwd: str,
         checkpoint_dir: str | None,
         python: str | None = None,
-        user: str = "",
         own_python: str | None = None,
     ) -> PathFault | None:
-        """Return the first path that no rank could use, else None. With accounts, only the user's account is checked.
+        """Return the first path that no rank could use, else None. With accounts of users, nothing is looked at.
 
         This process may see files that the user may not: an answer would tell the user whether they exist.
         """
-        if (accounts := self._accounts) is not None:
-            return await in_reader(lambda: _of_account(accounts, user))
+        if self._unix_users:
+            return None
         return await in_reader(lambda: _fault(command, cwd, checkpoint_dir, python, own_python))
 
     async def unseen(self, folder: str, mounts: Sequence[Mount]) -> str | None:
@@ -62,14 +59,6 @@ def _fault(
         return files or _of_python(python) or _of_own_python(own_python)
     except (OSError, ValueError):  # too long, or not ours to read: the rank will say more
         return None
-
-
-def _of_account(accounts: Accounts, user: str) -> PathFault | None:
-    try:
-        accounts.of(user)
-    except NoAccount as error:
-        return PathFault(field="user", value=user, message=str(error))
-    return None
 
 
 def _of_folder(cwd: str) -> PathFault | None:

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from hai_client.linux.processes import read_arguments, read_table
 from hai_client.rank.starting import lock
+from hai_client.rank.starting.secrets import FILE, folder_of, remove_folder
 from hai_client.whole_files import write_once
 from hai_scheduler.adapters.local.records import make_folder, read_object, read_word, write_whole
 from hai_scheduler.adapters.local.rights import with_rights
@@ -253,15 +254,26 @@ class RankFolder:
         """Whether a supervisor can be started: the files it needs exist and can be read. Raises OSError."""
         return self.order() is not None and bool(read_word(self.path / "token"))
 
-    def prepare(self, spec: dict[str, Any], token: str) -> None:
-        """Write the files that the supervisor needs, `spec.json` last; a readable one is kept. Raises OSError."""
+    def prepare(self, spec: dict[str, Any], token: str, secrets: str | None = None) -> None:
+        """Write the files that the supervisor needs, `spec.json` last; a readable one is kept. Raises OSError.
+
+        The supervisor removes the file with `secrets` when its command is about to start.
+        """
         for folder in (self.path, self.runtime, self.runtime / "reports", self.path / "log"):
             make_folder(folder)
         write_whole(self.path / "token", token)
+        if secrets is not None:
+            write_whole(self.path / FILE, secrets)
         order = json.dumps({"schema": SPEC_SCHEMA, **spec})
         record = self.path / "spec.json"
         if not write_once(record, order) and self.order() is None:
             write_whole(record, order)
+
+    def drop_secrets(self) -> None:
+        """Remove the secrets of a rank that never starts, or whose supervisor and keeper are dead."""
+        with contextlib.suppress(OSError):
+            (self.path / FILE).unlink(missing_ok=True)
+        remove_folder(folder_of(str(self.path)))
 
     def order(self) -> dict[str, Any] | None:
         """Return the object in `spec.json`; None if there is none for this rank. Raises OSError."""
@@ -329,6 +341,7 @@ class RankFolder:
                 "blame": blame.value,
             }
             write_whole(self.path / "status.json", json.dumps(status))
+            self.drop_secrets()
             return True
 
     def _lock(self) -> contextlib.AbstractContextManager[bool]:

@@ -13,18 +13,20 @@ from typing import Any
 from hai_client import pythons
 from hai_client.archive import build
 from hai_client.launching.starting import own_shims, starting
-from hai_client.linux.identity import Account, NoAccount
+from hai_client.linux.identity import Account
 from hai_client.linux.rights import make_folder
 from hai_scheduler.adapters.local.environment import rank_environment
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, RankFolder, RunFolder
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRun
 from hai_scheduler.adapters.local.settings import LocalSettings
+from hai_scheduler.adapters.local.unix_identities import account_of
 from hai_scheduler.adapters.shared.leaving import leaving_of
 from hai_scheduler.adapters.shared.origins import check_origin
+from hai_scheduler.adapters.shared.secret_file import secret_file
 from hai_scheduler.core.model.node import Node
-from hai_scheduler.core.model.run import Blame
 from hai_scheduler.ports.cluster import LaunchOrder
+from hai_scheduler.ports.errors import Temporary
 
 
 class ClientArchive:
@@ -90,19 +92,17 @@ class RankLauncher:
         folder = run.folder.rank(number)
         node = self._nodes.get(name)
         missing = _missing(launch, number, name, node)
-        account, nobody = self._account(launch)
+        account = self._account(launch)
         if not folder.begun and not folder.prepared:
             known = node if missing is None else None
             spec = self._spec(launch, folder, known, name, port, account)
-            folder.prepare(spec, launch.token.reveal())
+            folder.prepare(spec, launch.token.reveal(), secret_file(launch))
         rank = run.rank(number)
         if run.folder.killed:
             folder.mark_killed()
             folder.end_unstarted(NEVER_STARTED, None)
         elif missing is not None:
             folder.end_unstarted(None, missing)
-        elif nobody is not None:
-            folder.end_unstarted(None, nobody, blame=Blame.NOBODY)
         else:
             rank.ensure_started()
 
@@ -111,14 +111,14 @@ class RankLauncher:
         if self._settings.accounts is not None:
             self._settings.accounts.remove(run.folder.path.relative_to(self._root))
 
-    def _account(self, launch: LaunchOrder) -> tuple[Account | None, str | None]:
-        """Return the account of the run's commands, None for this process's user; and why there is none, if so."""
+    def _account(self, launch: LaunchOrder) -> Account | None:
+        """Return the account of the run's commands; None: this process's user. Raises Temporary: it is not said."""
         if self._settings.accounts is None:
-            return None, None
-        try:
-            return self._settings.accounts.of(launch.user, launch.account), None
-        except NoAccount as error:
-            return None, str(error)
+            return None
+        if launch.identity is None:
+            # Never this process's user: that may be root.
+            raise Temporary(f"run {launch.run_id} is not started: it is not said as whom")
+        return account_of(launch.identity)
 
     def _spec(
         self,
@@ -165,6 +165,7 @@ class RankLauncher:
             "command": command,
             "cwd": launch.cwd,
             "env": env,
+            "has_secrets": bool(launch.secrets),
             **leaving_of(launch),
             "api_url": self._settings.api_url,
             "address_file": str(self._root / ADDRESS_FILE),
@@ -178,7 +179,7 @@ class RankLauncher:
         if account is None or self._settings.accounts is None:
             return None
         place = folder.path.relative_to(self._root)
-        return self._settings.accounts.prepare(launch.account or launch.user, account, place, launch.token.reveal())
+        return self._settings.accounts.prepare(launch.folders_of or launch.user, account, place, launch.token.reveal())
 
 
 def _check_origin(folder: RunFolder, launch: LaunchOrder) -> None:

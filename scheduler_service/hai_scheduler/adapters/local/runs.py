@@ -148,6 +148,7 @@ class LocalRank:
             # The supervisor may have written the end between the two reads.
             status = self.folder.status() or status
             if status.get("state") != "exited" and kill_leftovers(self.folder, patience_s=PATIENCE_S):
+                self.folder.drop_secrets()
                 lost = _observation(self.folder.rank, RankState.LOST, status)
                 message = _UNREADABLE if status.get("unreadable") else _KILLED
                 return replace(lost, message=message, supervisor_killed=self._was_alive)

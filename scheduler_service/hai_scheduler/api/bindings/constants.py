@@ -14,12 +14,15 @@ from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.limits import (
     HIDDEN_PATTERN,
     JOB_NUMBER_PATTERN,
+    LEAST_REDACTED,
     MAX_JOB_NUMBER,
     MAX_JOB_NUMBERS,
     MAX_RANKS_PER_NODE,
     MAX_RETRIES,
+    MAX_SECRET_BYTES,
     MAX_STEP,
     NAME_LENGTH,
+    NAME_PATTERN,
     SPOT,
     TASK_NAME_PATTERN,
 )
@@ -104,6 +107,24 @@ CONSTANTS: Final = (
     Constant(name="MAX_RETRIES", value=MAX_RETRIES, meaning="How often a task may be started again when it fails."),
     Constant(
         name="MAX_RANKS_PER_NODE", value=MAX_RANKS_PER_NODE, meaning="How often a command may run on each node at most."
+    ),
+    Constant(
+        name="NAME_PATTERN",
+        value=NAME_PATTERN,
+        meaning="The name of a secret, as a regular expression.",
+        readers=frozenset({"client"}),
+    ),
+    Constant(
+        name="MAX_SECRET_BYTES",
+        value=MAX_SECRET_BYTES,
+        meaning="The most bytes of a user's secret.",
+        readers=frozenset({"client"}),
+    ),
+    Constant(
+        name="LEAST_REDACTED",
+        value=LEAST_REDACTED,
+        meaning="Bytes of the shortest secret that is looked for in logs: shorter ones would be found in words.",
+        readers=frozenset({"client"}),
     ),
     Constant(
         name="SPOT",

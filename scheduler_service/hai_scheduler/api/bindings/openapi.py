@@ -38,6 +38,7 @@ PARTS: Final = {
     "name": "Name of a node.",
     "user": "Name of a user.",
     "rule": "Name of a mount rule.",
+    "secret": "Name of a secret of the caller.",
     "environment": "Name of an image or environment: `torch`, or `users%2Fann%2Fvision` with each `/` as `%2F`.",
     "run_id": "Id of a run: `<task id>.<run number>`.",
     "rank": "Number of a rank, from 0.",

@@ -27,6 +27,7 @@ from hai_scheduler.api.wire import (
     quota,
     reports,
     runs,
+    secrets,
     snapshots,
     storage,
     tasks,
@@ -81,6 +82,8 @@ CLIENT: Final[Sequence[type]] = (
     platform.VersionsOut,
     notifications.NotificationRulesOut,
     notifications.NotificationPage,
+    secrets.SecretList,
+    secrets.ResealedOut,
 )
 #: The same for the panel.
 PANEL: Final[Sequence[type]] = (
@@ -130,6 +133,7 @@ PANEL: Final[Sequence[type]] = (
     notifications.NotificationRulesPut,
     notifications.NotificationRulesOut,
     notifications.NotificationPage,
+    secrets.SecretList,
 )
 #: The client's names of models, where they are not the model's name without `Out`.
 CLIENT_NAMES: Final[Mapping[str, str]] = {
@@ -155,6 +159,7 @@ _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         "Bodies that the service sends and accepts, as frozen dataclasses.",
         ("snapshot_ref", "submission", "tasks", "runs", "logs", "events", "cluster", "overview", "quota"),
     ),
+    "identities": ("Who the processes of a user are, as frozen dataclasses.", ("identities",)),
     "explain": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain",)),
     "metrics": ("The metrics of tasks, as frozen dataclasses.", ("metrics",)),
     "profiles": ("Recordings of running tasks, as frozen dataclasses.", ("profiles",)),
@@ -166,8 +171,8 @@ _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         ("people", "audit", "platform"),
     ),
     "storage": (
-        "Mount rules, fabrics, images, environments and snapshots, as frozen dataclasses.",
-        ("storage", "fabrics", "environments", "snapshots"),
+        "Mount rules, fabrics, images, environments, snapshots and secrets, as frozen dataclasses.",
+        ("storage", "fabrics", "environments", "snapshots", "secrets"),
     ),
 }
 

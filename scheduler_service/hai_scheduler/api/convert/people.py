@@ -9,6 +9,7 @@ from hai_scheduler.api.wire.people import ArchiveOut, UserDetail, UserList, User
 from hai_scheduler.api.wire.platform import (
     ClusterHealth,
     DatabaseHealth,
+    DoubledUidOut,
     PlatformHealth,
     SchedulerHealth,
 )
@@ -73,7 +74,9 @@ def platform_health(found: DetailedHealth) -> PlatformHealth:
     told, loop, database = found.told, found.loop, found.database
     return PlatformHealth.of(
         found,
-        status="ok" if told.wrong is None and database is not None and not found.alarms else "degraded",
+        status="ok"
+        if told.wrong is None and database is not None and not found.alarms and not found.doubled
+        else "degraded",
         scheduler=SchedulerHealth(
             deciding=told.deciding,
             detail=told.wrong,
@@ -96,6 +99,7 @@ def platform_health(found: DetailedHealth) -> PlatformHealth:
         cluster=ClusterHealth(
             reachable=found.cluster_seconds is not None, answer_s=found.cluster_seconds, nodes=dict(found.nodes)
         ),
+        doubled_uids=[DoubledUidOut(uid=uid, users=list(users)) for uid, users in found.doubled],
         versions={**found.versions, "loop": (loop.version or None) if loop is not None else None},
     )
 

@@ -81,6 +81,7 @@ def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> 
             **{name: getattr(spec, name) for name in _SAME_IN_SPEC},
             # What marks a build is no variable that a further submission could give.
             "env": {name: value for name, value in spec.env.items() if name != builds.VARIABLE},
+            "secrets": [str(ref) for ref in spec.secrets],
             "profile": task.profile.value,
             "signal": None if task.signal is None else str(task.signal),
             "hint": sentences(caller.say, hints) or None,

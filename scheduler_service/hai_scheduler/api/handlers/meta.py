@@ -7,9 +7,11 @@ from hai_scheduler.api.convert.people import own_quota_out
 from hai_scheduler.api.server.metrics import CONTENT_TYPE_LATEST
 from hai_scheduler.api.server.route import Ask, Text
 from hai_scheduler.api.wire.cluster import HealthOut
+from hai_scheduler.api.wire.identities import IdentityOut
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.platform import LiveOut, PartVersionOut, ReadyOut, VersionsOut
 from hai_scheduler.api.wire.quota import MeOut
+from hai_scheduler.service.workspace.identities import IdentityAnswer
 
 
 async def live(ask: Ask[Nothing, Nothing]) -> LiveOut:  # noqa: ARG001 - every endpoint is called alike
@@ -51,8 +53,9 @@ async def versions(ask: Ask[Nothing, Nothing]) -> VersionsOut:
 
 
 async def me(ask: Ask[Nothing, Nothing]) -> MeOut:
-    """Return the caller, with their scopes and quota."""
+    """Return the caller, with their scopes and quota, and who their processes are."""
     caller = ask.caller
+    who = await ask.platform.workspace.identities.of(caller.name) if caller.kind == "user" else IdentityAnswer()
     return MeOut(
         name=caller.name,
         kind=caller.kind,
@@ -60,4 +63,6 @@ async def me(ask: Ask[Nothing, Nothing]) -> MeOut:
         groups=sorted(caller.groups),
         scopes=sorted(caller.scopes),
         quota=[own_quota_out(view) for view in await ask.platform.insight.queries.own_quota(caller)],
+        identity=None if who.identity is None else IdentityOut.of(who.identity),
+        no_identity=who.why,
     )

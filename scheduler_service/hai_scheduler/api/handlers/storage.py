@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hai_scheduler.api.server.preconditions import expectation, showing
 from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.identities import IdentityOut
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.storage import (
     ContainerConfigOut,
@@ -18,6 +19,7 @@ from hai_scheduler.api.wire.storage import (
     MountRuleOut,
     ResolvedMounts,
 )
+from hai_scheduler.core.workspace.identity import Identity
 from hai_scheduler.core.workspace.mounts import MountRule, Placed
 from hai_scheduler.service.shared.archived_names import archived_sentence
 from hai_scheduler.service.shared.errors import Forbidden
@@ -30,13 +32,14 @@ def rule_out(rule: MountRule, warnings: Sequence[str] = ()) -> MountRuleOut:
     return MountRuleOut.of(rule, warnings=warnings, version=version_of(rule))
 
 
-def container_config_out(view: ContainerView) -> ContainerConfigOut:
-    """Return the model of what a development container gets."""
+def container_config_out(view: ContainerView, identity: Identity | None) -> ContainerConfigOut:
+    """Return the model of what a development container gets, and who it is."""
     return ContainerConfigOut.of(
         view,
         mounts=[_mounted(one) for one in view.resolution.placed],
         left_out=view.resolution.left_out,
         environments=[_offered(one) for one in view.offers],
+        identity=None if identity is None else IdentityOut.of(identity),
     )
 
 
@@ -85,6 +88,8 @@ async def container_config(ask: Ask[ContainerQuery, Nothing]) -> ContainerConfig
     query = ask.query
     if await ask.platform.people.archiving.names.includes(query.user):
         raise Forbidden(archived_sentence(query.user))
-    return container_config_out(
-        await ask.platform.workspace.runtime_envs.container_view(query.user, query.groups, query.node_group)
-    )
+    who = await ask.platform.workspace.identities.of(query.user)
+    if who.why:
+        raise Forbidden(who.why)
+    view = await ask.platform.workspace.runtime_envs.container_view(query.user, query.groups, query.node_group)
+    return container_config_out(view, who.identity)

@@ -37,6 +37,7 @@ from hai_scheduler.service.shared.caller import (
     SCOPE_ADMIN,
     SCOPE_ARCHIVE,
     SCOPE_CONTAINERS,
+    SCOPE_IDENTITIES,
     SCOPE_READ,
     SCOPE_WRITE,
     Caller,
@@ -82,7 +83,7 @@ _IMPLIED_BY: Final[Mapping[str, frozenset[str]]] = {
     SCOPE_ARCHIVE: frozenset({SCOPE_ARCHIVE, SCOPE_ADMIN}),
 }
 #: Scopes that are ignored when JupyterHub narrows them with a filter (`scope!user=...`).
-_UNFILTERED: Final = (SCOPE_ADMIN, SCOPE_ARCHIVE, SCOPE_CONTAINERS, SCOPE_ACTIVE_USERS)
+_UNFILTERED: Final = (SCOPE_ADMIN, SCOPE_ARCHIVE, SCOPE_CONTAINERS, SCOPE_ACTIVE_USERS, SCOPE_IDENTITIES)
 
 
 def has_scope(caller: Caller, scope: str) -> bool:

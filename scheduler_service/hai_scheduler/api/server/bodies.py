@@ -162,4 +162,5 @@ def _says_nothing(body: bytes) -> bool:
 
 
 def _too_large(most: int) -> Refused:
-    return Refused("too_large", f"The body is larger than {most // 1024 // 1024} MiB, which is the most.")
+    size = f"{most // 2**20} MiB" if most >= 2**20 else f"{most // 2**10} KiB"
+    return Refused("too_large", f"The body is larger than {size}, which is the most.")

@@ -222,6 +222,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "list_type": "must be a list",
+    "tuple_type": "must be a list",
     "dict_type": "must be an object with names and values",
     "too_short": "needs at least {min_length} entries",
     "too_long": "has too many entries: at most {max_length}",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from pydantic import Field
+
 from hai_scheduler.api.wire.base import Output
 
 
@@ -81,6 +83,13 @@ class AlarmOut(Output):
     runbook: str
 
 
+class DoubledUidOut(Output):
+    """A number that several users have: they can read and change the files of each other."""
+
+    uid: int
+    users: list[str]
+
+
 class PartVersionOut(Output):
     """The version of a part that speaks with the service. docs/versions.md says which fit."""
 
@@ -111,3 +120,5 @@ class PlatformHealth(Output):
     #: Versions by part: service, loop, jupyterhub, platform, lab, client, environments, python; null: not known.
     versions: dict[str, str | None]
     alarms: list[AlarmOut]
+    #: Numbers that several users have; empty: each has one of their own, or all are one account on purpose.
+    doubled_uids: list[DoubledUidOut] = Field(default=[])

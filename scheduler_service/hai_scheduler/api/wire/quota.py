@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, AwareDatetime, Field
 
 from hai_scheduler.api.wire.base import Input, LevelName, Output, in_range
+from hai_scheduler.api.wire.identities import IdentityOut
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.service.shared.sent_as import LEVEL
 
@@ -105,3 +106,7 @@ class MeOut(Output):
     groups: list[str]
     scopes: list[str]
     quota: list[OwnQuota]
+    #: Who the caller's processes are; null: the platform's one account, or nobody.
+    identity: IdentityOut | None = None
+    #: Why nothing of the caller starts; empty: it does.
+    no_identity: str = ""

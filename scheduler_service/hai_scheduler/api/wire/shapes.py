@@ -12,6 +12,7 @@ from pydantic.config import JsonDict
 
 from hai_scheduler.core.model.leaving import SIGNAL_PATTERN
 from hai_scheduler.core.model.limits import HIDDEN_PATTERN, NAME_LENGTH, NAME_PATTERN
+from hai_scheduler.core.model.secret_refs import REFERENCE_PATTERN
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.workspace.environments import VARIABLE
 from hai_scheduler.core.workspace.mounts import MAX_PRIORITY
@@ -62,6 +63,8 @@ RETRIES: Final[JsonDict] = {
 }
 #: A signal and, optionally, the seconds before the deadline.
 SIGNAL: Final[JsonDict] = {"pattern": f"^{SIGNAL_PATTERN}$"}
+#: A secret of the user, and its place in the task; variables of the platform are no such place.
+REFERENCE: Final[JsonDict] = {"pattern": f"^(?!(HAI_|JUPYTERHUB_|CONFIGPROXY_)){REFERENCE_PATTERN}$"}
 #: A task without retries sets no other field on retries; a task whose profile sends no signal sets no signal.
 TASK: Final[JsonDict] = {
     "allOf": [
@@ -81,6 +84,7 @@ VALUES: Final[dict[type, dict[str, Any]]] = {
             "command": COMMAND,
             "cwd": ABSOLUTE,
             "env": TASK_VARIABLES,
+            "secrets": {"items": REFERENCE},
             "signal": SIGNAL,
             "checkpoint_dir": ABSOLUTE,
             "tags": {"items": SHOWN},
@@ -126,6 +130,7 @@ PARTS: Final[dict[str, dict[str, Any]]] = {
     "name": {"type": "string", "minLength": 1},
     "user": {"type": "string", "minLength": 1},
     "rule": {"type": "string", "pattern": f"^{NAME_PATTERN}$"},
+    "secret": {"type": "string", "pattern": f"^{NAME_PATTERN}$"},
     "environment": {"type": "string", "minLength": 1},
     "run_id": {"type": "string", "minLength": 1},
     "rank": {"type": "integer", "minimum": 0, "maximum": 100_000},

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, Json
 
 from hai_scheduler.api.wire import shapes
 from hai_scheduler.api.wire.base import Input, Output
+from hai_scheduler.api.wire.identities import IdentityOut
 from hai_scheduler.core.workspace.mounts import Action, MountKind
 from hai_scheduler.service.shared.sent_as import by_word
 
@@ -141,6 +142,8 @@ class ContainerConfigOut(Output):
     warnings: list[str]
     #: The folders of environments of haienv that it sees, below their root; null: all.
     haienvs: list[str] | None = None
+    #: Who its processes are; null: the one account that the spawner's settings name.
+    identity: IdentityOut | None = None
 
 
 class ContainerQuery(Input):

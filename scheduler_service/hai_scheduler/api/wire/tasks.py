@@ -200,6 +200,8 @@ class TaskDetail(TaskSummary):
     command: list[str]
     cwd: str
     env: dict[str, str]
+    #: The secrets that each run gets, as they were given; their values are nowhere to be read.
+    secrets: list[str] = []
     profile: ProfileName
     signal: str | None = None
     watch: list[str] = []

@@ -491,12 +491,8 @@ TRANSITIONS: Mapping[tuple[TaskState, type[Event]], Handler] = MappingProxyType(
     | _rows(Overdue, _overdue, *_LEAVING)
     # Reports that arrive late, from a run that has ended, change nothing.
     | _rows(NoticeReceived, _ignore, *_WAITING, *_UP, *_ENDED)
-    | _rows(Saving, _ignore, *_WAITING, *_ENDED)
-    | _rows(Saved, _ignore, *_WAITING, *_ENDED)
+    | {(state, event): _ignore for event in (Saving, Saved, StateKept, Done) for state in _WAITING + _ENDED}
     | _rows(GpusIdle, _gpus_idle, *_UP)
-    | _rows(GpusIdle, _ignore, *_WAITING, *_LEAVING, *_ENDED)
     | _rows(FellBack, _fell_back, *_UP)
-    | _rows(FellBack, _ignore, *_WAITING, *_LEAVING, *_ENDED)
-    | _rows(StateKept, _ignore, *_WAITING, *_ENDED)
-    | _rows(Done, _ignore, *_WAITING, *_ENDED)
+    | {(state, event): _ignore for event in (GpusIdle, FellBack) for state in _WAITING + _LEAVING + _ENDED}
 )

@@ -23,6 +23,12 @@ class AdminAction(StrEnum):
     CLUSTER_RESUMED = EventKind.CLUSTER_RESUMED.value
     USER_ARCHIVED = EventKind.USER_ARCHIVED.value
     USER_RESTORED = EventKind.USER_RESTORED.value
+    #: Who a user's processes are, by the user's logins: the Hub writes it.
+    IDENTITY_PUT = "identity.put"
+    IDENTITY_DELETED = "identity.deleted"
+    SECRET_SET = EventKind.SECRET_SET.value
+    SECRET_REMOVED = EventKind.SECRET_REMOVED.value
+    SECRETS_RESEALED = "secrets.resealed"
     LEDGER_ERASED = EventKind.LEDGER_ERASED.value
     MOUNT_PUT = EventKind.MOUNT_PUT.value
     MOUNT_DELETED = EventKind.MOUNT_DELETED.value

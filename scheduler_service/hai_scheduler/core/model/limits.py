@@ -45,3 +45,12 @@ MAX_STEP: Final = 10**15
 
 #: The longest length of time that is accepted, in seconds: ten years.
 MAX_SECONDS: Final = 315_360_000
+
+#: The most bytes of a user's secret, and of all secrets of a task together: a Secret of Kubernetes holds 1 MiB.
+MAX_SECRET_BYTES: Final = 64 * 1024
+MAX_TASK_SECRET_BYTES: Final = 256 * 1024
+#: The most secrets of a user, and of a task.
+MAX_SECRETS: Final = 100
+MAX_TASK_SECRETS: Final = 50
+#: Shorter secrets are not looked for in logs: they would be found in words.
+LEAST_REDACTED: Final = 8

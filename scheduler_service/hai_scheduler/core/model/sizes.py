@@ -20,6 +20,7 @@ def size_of(spec: TaskSpec) -> int:
         spec.checkpoint_dir or "",
         spec.environment or "",
         spec.image or "",
+        *(str(ref) for ref in spec.secrets),
         *_texts_of(spec.haienv),
     )
     return sum(len(text.encode("utf-8", "replace")) for text in texts)

@@ -14,6 +14,7 @@ from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Run
+from hai_scheduler.core.model.secret_refs import SecretRef
 
 #: How many of its rotations a task remembers (P7).
 KEPT_ROTATIONS = 16
@@ -166,6 +167,8 @@ class TaskSpec:
     command: tuple[str, ...]
     cwd: str
     env: dict[str, str] = field(default_factory=dict)
+    #: The secrets of its user that each run gets, as they are at its start.
+    secrets: tuple[SecretRef, ...] = ()
     #: Where the job is told to keep its checkpoints; None lets the platform choose.
     checkpoint_dir: str | None = None
     #: Paths, absolute or below cwd, whose changes count as checkpoints too.
@@ -181,3 +184,5 @@ class TaskSpec:
     snapshot: CodeSnapshot | None = None
     tags: tuple[str, ...] = ()
     ranks_per_node: RanksPerNode = None
+    #: The number of its user when it was submitted: no run has another. None: the platform's one account.
+    uid: int | None = None

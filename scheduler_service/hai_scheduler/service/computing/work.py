@@ -19,7 +19,8 @@ from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankState, Run
+from hai_scheduler.core.model.run import Blame, Checkpoint, Fallback, Notice, Rank, RankState, Run
+from hai_scheduler.core.model.secret_refs import SecretRef
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.usage_summary import UsageLevel, UsageSummary
@@ -78,12 +79,14 @@ PLAIN: Final = Plain(
         SnapshotFacts,
         ExperimentFault,
         ExperimentFaults,
+        Fallback,
         Forecast,
         ForecastAssumption,
         ForecastOrder,
     ),
-    *(Hits, Holder, Line, LogPlace, Node, NodeMark, Notice, Origin, Outcome, Policies, Policy),
-    *(Left, Priority, Profile, Rank, RankState, Reason, Retry, Run, RunLog, SearchOrder, Signal, SignalName, Source),
+    *(Fallback, Hits, Holder, Line, LogPlace, Node, NodeMark, Notice, Origin, Outcome, Policies, Policy),
+    *(Left, Priority, Profile, Rank, RankState, Reason, Retry, Run, RunLog, SearchOrder, SecretRef),
+    *(Signal, SignalName, Source),
     *(Displaced, GroupTrial, Later, LevelTrial, MarkPreview, Moved, PreviewOrder),
     *(Submission, Task, TaskState, TraceOrder, TraceRead, Trial, TrialAssumption, TrialOrder, TrialSide),
     *(Verdict, VerdictKind, WhatIf, WhatIfOrder),

@@ -60,6 +60,8 @@ class DetailedHealth:
     cluster_seconds: float | None
     versions: Mapping[str, str | None]
     alarms: Sequence[AlarmView]
+    #: Numbers that several users have, with these users.
+    doubled: Sequence[tuple[int, Sequence[str]]] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -97,7 +99,21 @@ class PlatformDetails(UseCase):
             cluster_seconds=await self._ask_cluster(),
             versions=await self.world.versions(),
             alarms=alarms(told, loop, nodes),
+            doubled=await self._doubled(),
         )
+
+    async def _doubled(self) -> Sequence[tuple[int, Sequence[str]]]:
+        """Numbers that several users have whom the service has seen: a directory has many more accounts."""
+        if self.world.identities is None:
+            return ()
+        try:
+            found = await self.world.identities.doubled()
+            async with self.store.read() as tx:
+                seen = {user.name for user in await tx.users.all()}
+        except Temporary:
+            return ()  # who submits is told so
+        known = ((uid, [name for name in names if name in seen]) for uid, names in found)
+        return [(uid, names) for uid, names in known if len(names) > 1]
 
     async def _ask_cluster(self) -> float | None:
         began = self.clock.steady()

@@ -19,8 +19,10 @@ from hai_scheduler.core.workspace import builds
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.launch.secrets_at_launch import SecretsAtLaunch
 from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
+from hai_scheduler.service.workspace.identities import UserIdentities
 from hai_scheduler.service.workspace.rank_env import rank_env
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 from hai_scheduler.store.transaction import Tx
@@ -52,8 +54,13 @@ class LaunchOrders(UseCase):
     tokens: RunTokens
     runtime_envs: RuntimeEnvs
     code: CodeSnapshots
+    identities: UserIdentities
+    secrets: SecretsAtLaunch = field(init=False)
     _line: list[_Waiting] = field(default_factory=list)
     _work: asyncio.Task[None] | None = None
+
+    def __post_init__(self) -> None:
+        self.secrets = SecretsAtLaunch(self.world)
 
     async def order(self, effect: Launch, nodes: Mapping[str, Node]) -> LaunchOrder | None:
         """The order for the cluster; None for a run that was stopped or told to leave in the meantime.
@@ -65,11 +72,17 @@ class LaunchOrders(UseCase):
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._read_all(), name="orders of runs that start")
         made = await waiting.answer
-        order = None if made is None else await self._with_haienv(made, effect)
+        order = None if made is None else await self._with_haienv(await self._with_identity(made), effect)
         if made is None or order is None:
             return None
         order = await self.runtime_envs.pinning.with_view(order, made.groups)
-        return await self.code.order_with(order, made.task.user, made.spec)
+        order = await self.code.order_with(order, made.task.user, made.spec)
+        return await self.secrets.order_with(order, made.task, made.run, made.spec)
+
+    async def _with_identity(self, made: _Made) -> _Made:
+        """Return it with an order that says who the ranks are. Raises NoIdentity."""
+        identity = await self.identities.at_launch(made.task.user, made.spec)
+        return replace(made, order=replace(made.order, identity=identity))
 
     async def _with_haienv(self, made: _Made, effect: Launch) -> LaunchOrder | None:
         """Return the order with its environment of haienv, which is looked at outside of any transaction."""
@@ -77,7 +90,10 @@ class LaunchOrders(UseCase):
         if chosen is None:
             order = pinning.order_with(made.order, None, made.spec.env, made.groups)
             build = builds.of_task(made.spec.env, made.spec.command)
-            return order if build is None else self._of_build(pinning.order_of_build(order, build, made.groups))
+            if build is None:
+                return order
+            account = pinning.builder.account_for(build.environment)
+            return await self._of_build(pinning.order_of_build(order, build, made.groups), account)
         pin = await pinning.at_launch(made.task.user, made.groups, chosen, made.run.haienv)
         if made.run.haienv is None:
             # Before anything starts: a repeated launch of the run must use the same generation for all ranks.
@@ -89,12 +105,17 @@ class LaunchOrders(UseCase):
                 await tx.tasks.save(replace(task, run=replace(run, haienv=pin)))
         return pinning.order_with(made.order, pin, made.spec.env, made.groups)
 
-    def _of_build(self, order: LaunchOrder) -> LaunchOrder:
+    async def _of_build(self, order: LaunchOrder, account: str | None) -> LaunchOrder:
         """Return the order of a build; one that runs as another account has folders of that account."""
-        if order.account is None:
+        if account is None:
             return order
-        folder = f"{self.world.locations.checkpoint_root}/{order.account}/{order.task_id}"
-        return replace(order, env={**order.env, "HAI_CHECKPOINT_DIR": folder, "HAI_LOG_DIR": f"{folder}-logs"})
+        folder = f"{self.world.locations.checkpoint_root}/{account}/{order.task_id}"
+        return replace(
+            order,
+            env={**order.env, "HAI_CHECKPOINT_DIR": folder, "HAI_LOG_DIR": f"{folder}-logs"},
+            identity=await self.identities.of_builds(account, order.haienv_writes or "", order.identity),
+            folders_of=account,
+        )
 
     async def _read_all(self) -> None:
         while self._line:

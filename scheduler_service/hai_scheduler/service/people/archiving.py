@@ -62,6 +62,8 @@ class Archiving(UseCase):
                     await _check_seen(tx, name)
                 user = ArchivedUser(name=name, at=self.clock.now(), by=caller.name, note=note)
                 await tx.users.archive(user)
+                # No task of theirs starts any more, and who restores the user need not mean the same person.
+                await tx.secrets.remove(name)
                 await audit(tx, caller, AdminAction.USER_ARCHIVED, f"user:{name}", at=user.at, after={"note": note})
                 await self._line(tx, caller, EventKind.USER_ARCHIVED, {"user": name, "note": note})
         self.names.forget()

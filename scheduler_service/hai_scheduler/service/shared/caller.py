@@ -16,6 +16,8 @@ SCOPE_CONTAINERS: Final = "custom:hai:containers"
 SCOPE_ACTIVE_USERS: Final = "custom:hai:active-users"
 #: Archive users: the Hub does, for those whom it deletes.
 SCOPE_ARCHIVE: Final = "custom:hai:archive"
+#: Write who users' processes are, by what their logins told: the Hub does. No admin has it.
+SCOPE_IDENTITIES: Final = "custom:hai:identities"
 #: Build environments of one's own groups; with a filter (`!group=cv`) of that group.
 SCOPE_ENVIRONMENTS: Final = "custom:hai:environments"
 

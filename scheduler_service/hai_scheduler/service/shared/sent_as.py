@@ -17,6 +17,7 @@ from pydantic_core import CoreSchema, core_schema
 from hai_scheduler.core.model.leaving import Signal
 from hai_scheduler.core.model.limits import MAX_SECONDS
 from hai_scheduler.core.model.priority import Priority, PriorityChoice, PriorityName, choice_of, level_name, level_of
+from hai_scheduler.core.model.secret_refs import REFERENCE_LENGTH, SecretRef
 from hai_scheduler.service.shared.errors import Invalid
 
 
@@ -88,6 +89,13 @@ def _signal_of(text: str) -> Signal:
         raise Invalid("signal", text, str(error)) from None
 
 
+def _reference_of(text: str) -> SecretRef:
+    try:
+        return SecretRef.parse(text)
+    except ValueError as error:
+        raise Invalid("secrets", text, str(error)) from None
+
+
 #: A length of time is a number of seconds, in a field whose name ends in `_s`.
 IN_SECONDS: Final = SentAs(
     Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)],
@@ -106,3 +114,5 @@ BY_NAME: Final = SentAs(PriorityChoice, level_of, choice_of)
 LEVEL: Final = SentAs(PriorityName, lambda name: Priority[name], level_name)
 #: A signal as users write it.
 AS_WRITTEN: Final = SentAs(Annotated[str, Field(max_length=16)], _signal_of, str)
+#: A secret that a task gets, as users write it.
+AS_REFERENCE: Final = SentAs(Annotated[str, Field(min_length=1, max_length=REFERENCE_LENGTH)], _reference_of, str)

@@ -13,9 +13,11 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.haienvs import Haienvs
+from hai_scheduler.ports.identities import Identities
 from hai_scheduler.ports.images import Images
 from hai_scheduler.ports.messengers import AddressBook, Messenger
 from hai_scheduler.ports.snapshots import Snapshots
+from hai_scheduler.ports.vault import Vault
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.shared.policy_store import PolicyStore
@@ -53,6 +55,8 @@ class World:
     settings: ServiceSettings
     #: The API's address and the folder of checkpoints, as ranks see them.
     locations: RankLocations
+    #: Seals the secrets of users.
+    vault: Vault
     #: Which addresses users may write.
     address_book: AddressBook
     #: The name under which this process asks for the leader lease; no other process has it. Empty: it never leads.
@@ -64,6 +68,8 @@ class World:
     haienvs: Haienvs | None = None
     #: The snapshots of code; None: this platform stores none.
     snapshots: Snapshots | None = None
+    #: Who the processes of a user are; None: all are the platform's own account.
+    identities: Identities | None = None
     #: A text by which a client on this machine knows that tasks see its files; None: ranks are elsewhere.
     machine: str | None = None
     #: The registries that tell digests of images; None: none is asked.

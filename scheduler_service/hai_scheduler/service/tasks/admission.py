@@ -35,6 +35,7 @@ from hai_scheduler.service.tasks.storage_limit import StorageLimit
 from hai_scheduler.service.tasks.submission import Submission, build_of, digest_of
 from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs, chosen
+from hai_scheduler.service.workspace.secrets import check_there
 from hai_scheduler.store.transaction import Tx
 
 #: The most submissions in one transaction, so that other writers do not wait long.
@@ -127,9 +128,13 @@ class Admission(UseCase):
         return await waiting.answer
 
     async def check(self, tx: Tx, caller: Caller, task: Task, spec: TaskSpec) -> None:
-        """Check that the user's limits allow one more task. Raises Conflict, TooMany and QuotaExceeded (Q5)."""
+        """Check that the user may have one more task, and has its secrets.
+
+        Raises Conflict, TooMany, Invalid, and QuotaExceeded (Q5).
+        """
         self._check_number(await tx.tasks.count_unfinished(caller.name))
         self._check_cap(await book_for(tx, caller, self.clock.now()), task)
+        await check_there(tx, caller.name, spec.secrets)
         await self.room.ask(tx, caller.name, size_of(spec))
 
     def _check_number(self, unfinished: int) -> None:
@@ -251,6 +256,7 @@ class Admission(UseCase):
             if caller not in seen.books:
                 seen.books[caller] = await book_for(tx, caller, self.clock.now())
             self._check_cap(seen.books[caller], new.task)
+            await check_there(tx, caller.name, new.spec.secrets)
             await self.room.take(tx, caller.name, size, ahead=ahead)
         except HaiError as error:
             return error

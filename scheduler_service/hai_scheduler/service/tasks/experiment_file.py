@@ -38,7 +38,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 
 _KEYS: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset({"version", "name", "priority", "spec", "resource", "options", "services"}),
-    "spec": frozenset({"workspace", "entrypoint", "parameters", "environments", "entrypoint_executable"}),
+    "spec": frozenset({"workspace", "entrypoint", "parameters", "environments", "secrets", "entrypoint_executable"}),
     "options": frozenset(
         {
             "tags",

@@ -18,6 +18,7 @@ from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
 from hai_scheduler.core.model.leaving import Signal
 from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE
 from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.secret_refs import SecretRef
 from hai_scheduler.core.model.task import RanksPerNode
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import HaiError, Invalid
@@ -142,7 +143,7 @@ class _Reader:
         backoff, exit_codes = self._backoff(), self._exit_codes()
         if not (retries := asked.get("retries")):
             self._check_no_retries()
-        signal, watch = self._signal(), self._watch()
+        signal, watch, secrets = self._signal(), self._watch(), self._secrets()
         take_snapshot = self._file.flag(self._options, "options.snapshot") or None
         if self._file.faults:
             raise InvalidExperiment(tuple(self._file.faults))
@@ -155,6 +156,7 @@ class _Reader:
             priority=priority,
             group=group,
             env=env,
+            secrets=secrets,
             signal=signal,
             watch=watch,
             tags=tags,
@@ -235,6 +237,18 @@ class _Reader:
                     f"spec.environments.{name}", text, f"must be a text, not {a_kind(text)}: put it in quotes"
                 )
         return env
+
+    def _secrets(self) -> tuple[SecretRef, ...]:
+        value = self._spec.get("secrets")
+        if value is None:
+            return ()
+        found = []
+        for index, text in enumerate(self._file.texts("spec.secrets", value if isinstance(value, list) else [value])):
+            try:
+                found.append(SecretRef.parse(text))
+            except ValueError as error:
+                self._file.fault(f"spec.secrets[{index}]", text, str(error))
+        return tuple(found)
 
     def _priority(self) -> Priority | None:
         value = self._root.get("priority")

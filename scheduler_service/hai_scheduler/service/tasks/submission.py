@@ -12,13 +12,21 @@ from pydantic import ConfigDict, Field
 
 from hai_scheduler.core.model.code import CodeSnapshot
 from hai_scheduler.core.model.leaving import Profile, ProfileName, Signal
-from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
+from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES, MAX_TASK_SECRETS
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.secret_refs import SecretRef
 from hai_scheduler.core.model.task import Retry, TaskSpec
 from hai_scheduler.core.workspace import builds
 from hai_scheduler.core.workspace.environments import Environment
-from hai_scheduler.service.shared.sent_as import AS_WRITTEN, BY_NAME, IN_SECONDS, IN_SOME_SECONDS, by_word
+from hai_scheduler.service.shared.sent_as import (
+    AS_REFERENCE,
+    AS_WRITTEN,
+    BY_NAME,
+    IN_SECONDS,
+    IN_SOME_SECONDS,
+    by_word,
+)
 from hai_scheduler.service.workspace.snapshot_ref import SnapshotRef
 
 
@@ -54,6 +62,8 @@ class Submission:
     group: Annotated[str, Field(max_length=128)] = "training"
     #: Environment variables; names that the platform sets are refused.
     env: dict[str, str] = field(default_factory=dict)
+    #: Secrets of the user that each run gets: `NAME` or `VARIABLE=NAME` as a variable, `PATH=NAME` as a file in memory.
+    secrets: Annotated[tuple[Annotated[SecretRef, AS_REFERENCE], ...], Field(max_length=MAX_TASK_SECRETS)] = ()
     #: How the job is told to leave; with `auto` the platform finds out.
     profile: Annotated[Profile, by_word(Profile, ProfileName)] = Profile.AUTO
     #: The signal to send and, optionally, how many seconds before the deadline: `USR1@60`; None: the profile's.
@@ -129,6 +139,7 @@ def spec_of(
     pin: Pin | None = None,
     snapshot: CodeSnapshot | None = None,
     image: str | None = None,
+    uid: int | None = None,
 ) -> TaskSpec:
     """The specification of the task.
 
@@ -138,6 +149,7 @@ def spec_of(
         pin: The generation of an environment of haienv that it runs with; None: none.
         snapshot: The snapshot of its code; None: none.
         image: The image of `environment` with its digest; None: its tag counts at each start.
+        uid: The number of its user; None: the platform's one account.
     """
     same: dict[str, Any] = {name: getattr(submission, name) for name in _SAME}
     marked = {} if (mark := build_of(submission)) is None else {builds.VARIABLE: mark}
@@ -148,6 +160,7 @@ def spec_of(
         image=image,
         haienv=pin,
         snapshot=snapshot,
+        uid=uid,
     )
 
 

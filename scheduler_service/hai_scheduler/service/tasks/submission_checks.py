@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from hai_client.pythons import VENV, chosen
+from hai_client.rank.starting.environment import PRIVATE_PREFIXES
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.pins import Pin
+from hai_scheduler.core.model.secret_refs import SecretRef
 from hai_scheduler.core.workspace.environments import VARIABLE, Environment
 from hai_scheduler.ports.files import Files
 from hai_scheduler.sentences.catalogue import ENGLISH
@@ -21,6 +23,7 @@ from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
+from hai_scheduler.service.workspace.secrets import check_places
 
 
 class SubmissionChecks(UseCase):
@@ -39,7 +42,7 @@ class SubmissionChecks(UseCase):
         _check_signal(submission, self.grace(submission))
         return gpus_to_ask_for(self.latest_plan.nodes, submission.group, submission.nodes, submission.gpus)
 
-    async def check_files(self, caller: Caller, submission: Submission, environment: Environment | None) -> None:
+    async def check_files(self, submission: Submission, environment: Environment | None) -> None:
         """Check that ranks can find the files of a submission, where that can be known. Raises Invalid."""
         if self.world.files is None:
             return
@@ -49,7 +52,6 @@ class SubmissionChecks(UseCase):
             submission.cwd,
             submission.checkpoint_dir,
             python,
-            caller.name,
             chosen(submission.env),
         )
         if fault is not None:
@@ -77,7 +79,12 @@ def check_shape(submission: Submission) -> None:
             f"the profile {submission.profile} sends none: use auto, sigterm or slurm with it",
         )
     for name in submission.env:
-        _check_variable(name)
+        _check_variable(name, "env")
+    for ref in submission.secrets:
+        if ref.variable is not None:
+            _check_variable(ref.variable, "secrets")
+            _check_not_ours(ref)
+    check_places(submission.secrets, submission.env)
     _check_retry(submission)
 
 
@@ -93,13 +100,19 @@ def _check_signal(submission: Submission, grace: timedelta) -> None:
         )
 
 
-def _check_variable(name: str) -> None:
+def _check_variable(name: str, field: str) -> None:
     if not VARIABLE.fullmatch(name):
         raise Invalid(
-            "env", name, f"{name!r} is not a variable name: use letters, digits and '_', not beginning with a digit"
+            field, name, f"{name!r} is not a variable name: use letters, digits and '_', not beginning with a digit"
         )
     if name in PLATFORM_VARIABLES:
-        raise Invalid("env", name, f"{name} is set by the platform for every rank: leave it out")
+        raise Invalid(field, name, f"{name} is set by the platform for every rank: leave it out")
+
+
+def _check_not_ours(ref: SecretRef) -> None:
+    """Raise Invalid for a variable that the platform reads before a rank starts, or that no rank gets."""
+    if (ref.variable or "").startswith(("HAI_", *PRIVATE_PREFIXES)):
+        raise Invalid("secrets", str(ref), f"{ref.variable} is a variable of the platform: take another one")
 
 
 def _check_retry(submission: Submission) -> None:

@@ -33,6 +33,7 @@ from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.lookup import check_name, find
 from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.tasks.admission import Admission, Admitted, CheckedSubmission, OtherEnvironment
+from hai_scheduler.service.tasks.key_warnings import key_warnings
 from hai_scheduler.service.tasks.submission import Submission, spec_of
 from hai_scheduler.service.tasks.submission_checks import SubmissionChecks, warnings_of
 from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
@@ -74,26 +75,33 @@ class Submissions(UseCase):
     async def admit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Admitted:
         """Do the same as `submit`; returns the task with its specification, if it was stored now."""
         gpus = self.checks.check(submission)
+        uid = await self.workspace.identities.at_submission(caller.name)
         choice = await self._choice(caller, submission)
         async with (
             self.workspace.code.while_submitting(caller, submission.group, submission.snapshot) as snapshot,
             self.workspace.references.while_submitting(caller.name, choice.pin) as hold,
         ):
             choice = replace(choice, snapshot=snapshot)
-            admitted = await self._admit(caller, submission, choice, gpus, key)
+            admitted = await self._admit(caller, submission, choice, gpus, uid, key)
             if admitted.spec is not None:
                 await hold(admitted.task.id)
         return admitted
 
     async def _admit(
-        self, caller: Caller, submission: Submission, choice: Choice, gpus: int | None, key: str | None
+        self,
+        caller: Caller,
+        submission: Submission,
+        choice: Choice,
+        gpus: int | None,
+        uid: int | None,
+        key: str | None,
     ) -> Admitted:
         environment = await self.admission.environment_for(caller, choice.image)
         while True:
             await self._check_files(caller, submission, environment)
             task = self._task_of(caller, submission, gpus)
             image, warnings = await self.workspace.image_pins.of(environment)
-            spec = spec_of(submission, environment, choice.pin, choice.snapshot, image)
+            spec = spec_of(submission, environment, choice.pin, choice.snapshot, image, uid)
             checked = CheckedSubmission(
                 caller=caller,
                 submission=submission,
@@ -114,13 +122,13 @@ class Submissions(UseCase):
             if place is None:
                 return
             try:
-                await self.checks.check_files(caller, replace(submission, cwd=place), environment)
+                await self.checks.check_files(replace(submission, cwd=place), environment)
             except Invalid as fault:
                 # Its user knows the folder of the code, and not where its snapshot is kept.
                 message = fault.message.replace(repr(place), f"the snapshot of {submission.cwd!r}")
                 raise Invalid(fault.field, fault.value, message) from None
             return
-        await self.checks.check_files(caller, submission, environment)
+        await self.checks.check_files(submission, environment)
 
     async def _choice(self, caller: Caller, submission: Submission) -> Choice:
         name, latest = submission.environment, submission.env_latest
@@ -140,17 +148,18 @@ class Submissions(UseCase):
             caller.name, caller.groups, group, nodes=submission.nodes, whole=whole
         )
         network = [] if why is None else [lacks_fabric(caller.say, why, group, caller.name)]
-        return [*choice.warnings, *python, *device_warnings(submission.env), *network]
+        return [*choice.warnings, *python, *device_warnings(submission.env), *key_warnings(submission.env), *network]
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id and is not stored."""
         gpus = self.checks.check(submission)
+        uid = await self.workspace.identities.at_submission(caller.name)
         choice = await self._choice(caller, submission)
         environment = await self.workspace.runtime_envs.choose(caller, choice.image)
         await self._check_files(caller, submission, environment)
         task = self._task_of(caller, submission, gpus)
         async with self.store.read() as tx:
-            await self.admission.check(tx, caller, task, spec_of(submission, environment, choice.pin))
+            await self.admission.check(tx, caller, task, spec_of(submission, environment, choice.pin, uid=uid))
         return task
 
     async def stop(self, caller: Caller, ref: str) -> Task:

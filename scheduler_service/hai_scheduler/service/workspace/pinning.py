@@ -240,7 +240,6 @@ class Pinning:
             order,
             env={**order.env, "HAIENV_GROUPS": ",".join(known)},
             image=self.builder.image or order.image,
-            account=self.builder.account_for(build.environment),
             haienv_writes=owner,
             mounts=builds.writable(order.mounts, self.haienvs.root, owner),
         )

@@ -6,19 +6,21 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import delete, select, update
 
+from hai_scheduler.core.workspace.identity import Identity
 from hai_scheduler.ports.values import ArchivedUser, UserRecord, UserVisit
-from hai_scheduler.store.rows import ARCHIVED_USER, USER, VISIT
+from hai_scheduler.store.rows import ARCHIVED_USER, IDENTITY, USER, VISIT
 from hai_scheduler.store.small_tables import StoredPart
-from hai_scheduler.store.tables import ARCHIVED_USERS, USERS, VISITS
+from hai_scheduler.store.tables import ARCHIVED_USERS, IDENTITIES, USERS, VISITS
 
 # Made once: to build a statement costs as much as to execute it.
 _USERS, _VISITS, _ARCHIVED = select(USERS), select(VISITS), select(ARCHIVED_USERS)
+_IDENTITIES = select(IDENTITIES)
 
 
 class StoredUsers(StoredPart):
     """The users that the service has seen, as the Hub last showed them; when they were seen, and who is archived.
 
-    One record, one visit and one archiving for a name.
+    One record, one visit, one archiving and one identity for a name.
     """
 
     async def all(self) -> Sequence[UserRecord]:
@@ -63,3 +65,20 @@ class StoredUsers(StoredPart):
 
     async def _read_archived(self) -> Mapping[str, ArchivedUser]:
         return {row.name: ARCHIVED_USER.of(row) for row in await self._sql.ask(_ARCHIVED)}
+
+    async def identities(self) -> Mapping[str, Identity]:
+        """What the latest login of each user told of their account, by name."""
+        return dict(await self._tables.rows("identities", self._read_identities))
+
+    async def put_identity(self, identity: Identity) -> None:
+        """Write what a login told; the name of the account is the user's."""
+        await self._tables.changes("identities")
+        self._sql.put(IDENTITIES, IDENTITY.values(identity))
+
+    async def remove_identity(self, name: str) -> None:
+        """Remove it: the latest login of that user told none."""
+        await self._tables.changes("identities")
+        await self._sql.change(delete(IDENTITIES).where(IDENTITIES.c.name == name))
+
+    async def _read_identities(self) -> Mapping[str, Identity]:
+        return {row.name: IDENTITY.of(row) for row in await self._sql.ask(_IDENTITIES)}

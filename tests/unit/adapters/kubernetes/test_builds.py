@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.kubernetes import manifests
+from hai_scheduler.core.workspace.identity import Identity, UnixGroup
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.cluster import LaunchOrder
 from kit import schemas
@@ -16,6 +17,7 @@ from unit.adapters.kubernetes.things import OWNER, capacity, some_settings
 SETTINGS = some_settings(
     haienv_claim="haienv", haienv_root="/envs", haienv_image="lab:1", haienv_build_variables={"UV_OFFLINE": "1"}
 )
+BUILDER = Identity(name="hai-build", uid=1001, groups=(UnixGroup(gid=100),))
 ROOT = {"name": "haienv", "mountPath": "/envs", "readOnly": True}
 
 
@@ -54,12 +56,13 @@ def test_a_build_writes_the_folder_of_its_owner_and_no_other(owner: str) -> None
 def test_the_folder_of_the_owner_is_made_before_by_the_platforms_image_and_never_as_root(
     owner: str, words: list[str], folders: list[str]
 ) -> None:
-    spec = pod_of(a_launch(haienv_writes=owner, image="a-users:1", account="1001", env={"LD_PRELOAD": "evil.so"}))
+    spec = pod_of(a_launch(haienv_writes=owner, image="a-users:1", identity=BUILDER, env={"LD_PRELOAD": "evil.so"}))
     # The kubelet would make the folder for root: it is made before the container that mounts it.
     made = spec["initContainers"][0]
     assert makers(spec) == [made]
     assert (made["image"], made["command"]) == ("lab:1", ["haienv", "init", *words])
     assert {one["name"] for one in made["env"]} == {"HAIENV_ROOT", "HOME"}
+    assert [one["mountPath"] for one in made["volumeMounts"][-2:]] == ["/etc/passwd", "/etc/group"]
     assert made["securityContext"] == {
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},

@@ -51,7 +51,7 @@ async def test_the_very_pod_is_tried_and_nothing_is_left(server, clock, nodes) -
     fabric = a_fabric(annotations={NETWORKS: "roce-0"}, shm_bytes=2**36)
     assert await tried(server, clock, fabric) == []
     (pod,) = posted
-    assert pod["metadata"]["annotations"] == {NETWORKS: "roce-0"}
+    assert pod["metadata"]["annotations"] == {**manifests.STAYING, NETWORKS: "roce-0"}
     assert pod["spec"]["containers"][0]["resources"]["limits"]["rdma/hca"] == "8"
     assert "name" not in pod["metadata"], "it could be the name of a run"
     assert not server.objects["pods"]

@@ -273,7 +273,7 @@ def start_error_of(error: StartError) -> dict[str, str]:
     ("gpus", "found"), [(8, (Blame.NOBODY, True)), (4, (Blame.UNKNOWN, False))], ids=["others have them", "it has none"]
 )
 def test_f5_what_a_node_does_not_have_at_all_is_no_want_of_room(gpus, found) -> None:
-    """The rank asks for 8 GPUs. Else a request that no node can meet would be tried for ever."""
+    """The rank asks for 8 GPUs. Else a request that no node can meet would be tried without end."""
     made = [a_pod(APART, **running()), a_pod(APART, 1, node=None, **unplaced("1 Insufficient nvidia.com/gpu."))]
     nodes = {"node-2": a_kube_node("node-2", gpus=gpus)}
     error = not_up(a_sight(*made, launch=APART), at(30), SETTINGS, nodes=nodes)

@@ -14,7 +14,6 @@ from hai_scheduler.adapters.kubernetes.pod_parts import (
     SPEC,
     Volumes,
     placement,
-    pod_security,
     variables,
 )
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
@@ -33,13 +32,6 @@ def test_a_pod_is_bound_to_its_node_by_the_scheduler_or_directly() -> None:
     ]["nodeSelectorTerms"]
     assert term["matchFields"] == [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]
     assert placement("node-1", some_settings(binding="direct")) == {"nodeName": "node-1"}
-
-
-def test_a_pod_runs_as_the_user_of_the_settings_and_never_as_root() -> None:
-    context = pod_security(some_settings(run_as_user=2000, run_as_group=300))
-    assert (context["runAsNonRoot"], context["runAsUser"], context["runAsGroup"], context["fsGroup"]) == (
-        True, 2000, 300, 300,
-    )  # fmt: skip
 
 
 def env(gpus: int = 8, **settings: Any) -> dict[str, Any]:
@@ -81,7 +73,7 @@ def of(*mounts: Mount, rank: int = 0, **settings: Any) -> tuple[dict[str, Any], 
 def test_every_pod_has_the_platforms_folder_its_order_and_shared_memory() -> None:
     volumes, mounts = of()
     assert list(mounts) == [HAI, SPEC, SHM]
-    assert volumes["hai-spec"]["secret"] == {"secretName": "hai-4-2", "defaultMode": 0o440}
+    assert volumes["hai-spec"]["secret"] == {"secretName": "hai-4-2", "defaultMode": 0o444}
     assert mounts[SPEC]["readOnly"]
     assert volumes["shm"]["emptyDir"] == {
         "medium": "Memory",

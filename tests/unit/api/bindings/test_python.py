@@ -75,5 +75,6 @@ def test_python_38_reads_what_the_client_gets(path: str) -> None:
         "hai_client.backports",
         "hai_client.cli.language.catalogue",
         "hai_client.cli.shared.asked",
+        "hai_client.wire.identities",
         "hai_client.wire.schema",
     }

@@ -296,6 +296,7 @@ def test_every_route_has_the_budget_that_it_costs() -> None:
         "/versions",
         "/reports",
         "/reports/nodes",
+        "/secrets/reseal",
         "/tasks/actions",
         "/tasks/{task}/profiles/{profile}",
         "/tasks/{task}/profiles/{profile}/trace",

@@ -27,6 +27,7 @@ WHOLE = {
     "priority": "AUTO",
     "group": "large",
     "env": {"SEED": "1"},
+    "secrets": ["HF_TOKEN", "~/.netrc=netrc"],
     "profile": "sigterm",
     "signal": "USR1@60",
     "grace_s": 90.0,

@@ -20,7 +20,7 @@ def loaded_by(code: str) -> set[str]:
 
 
 def test_a_client_alone_needs_the_bodies_of_tasks_only() -> None:
-    assert loaded_by("import hai_client.api") == {"schema"}
+    assert loaded_by("import hai_client.api") == {"identities", "schema"}
 
 
 def test_a_module_is_imported_when_it_is_used() -> None:

@@ -13,7 +13,7 @@ from hai_scheduler.service.shared import caller
 def test_scopes_are_those_that_the_service_asks_for() -> None:
     asked = {value for name, value in vars(caller).items() if name.startswith("SCOPE_")}
     assert set(roles.CUSTOM_SCOPES) == asked
-    assert len(asked) == 8
+    assert len(asked) == 9
 
 
 def test_writing_includes_reading_and_administration_includes_writing() -> None:
@@ -38,6 +38,10 @@ def test_no_user_may_build_for_a_group_unless_a_role_says_so() -> None:
     assert roles.ENVIRONMENTS in roles.SERVER_SCOPES
 
 
+def test_no_admin_may_make_anybody_somebody_else() -> None:
+    assert roles.IDENTITIES not in {*roles.ADMIN_SCOPES, *roles.LOCAL_TOKEN_SCOPES, *roles.SERVER_SCOPES}
+
+
 def test_a_users_lab_has_no_administrators_scope() -> None:
     assert not {roles.ADMIN, roles.ARCHIVE, roles.METRICS, roles.ACTIVE_USERS, roles.CONTAINERS} & set(
         roles.SERVER_SCOPES
@@ -56,8 +60,8 @@ def test_up_may_do_nothing_but_make_tokens_for_the_local_user() -> None:
 
 def test_the_service_reads_and_archives_whom_the_hub_deletes() -> None:
     service = next(role for role in roles.roles("ann") if role["name"] == "hai-service")
-    # With its token, the Hub asks it who is archived and who has tasks, and has it archive.
-    own = {roles.ACCESS, roles.ACTIVE_USERS, roles.ARCHIVE, roles.CONTAINERS}
+    # With its token, the Hub asks it who is archived and who has tasks, has it archive, and tells it who users are.
+    own = {roles.ACCESS, roles.ACTIVE_USERS, roles.ARCHIVE, roles.CONTAINERS, roles.IDENTITIES}
     assert all(scope.startswith(("read:", "list:")) for scope in {*service["scopes"]} - own)
 
 

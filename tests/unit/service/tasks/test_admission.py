@@ -240,7 +240,6 @@ class Looked:
         cwd: str,
         checkpoint_dir: str | None,
         python: str | None = None,
-        user: str = "",
         own_python: str | None = None,
     ) -> PathFault | None:
         self.pythons.append(python)

@@ -152,24 +152,24 @@ class SomeFiles:
         return self.answer
 
 
-async def test_files_are_looked_for_as_the_ranks_of_that_user_will_see_them(service: Service) -> None:
+async def test_files_are_looked_for_as_ranks_will_see_them(service: Service) -> None:
     files = SomeFiles()
     made = a_submission(checkpoint_dir="/ckpt", env={"HAI_VENV": "/venvs/a"})
-    await checks_of(service, files).check_files(user("ann"), made, an_environment(python="/opt/python"))
-    assert files.asked == (made.command, "/home/ann", "/ckpt", "/opt/python", "ann", "/venvs/a")
-    await checks_of(service, files).check_files(user("ann"), GOOD, None)
-    assert files.asked == (GOOD.command, "/home/ann", None, None, "ann", None)
+    await checks_of(service, files).check_files(made, an_environment(python="/opt/python"))
+    assert files.asked == (made.command, "/home/ann", "/ckpt", "/opt/python", "/venvs/a")
+    await checks_of(service, files).check_files(GOOD, None)
+    assert files.asked == (GOOD.command, "/home/ann", None, None, None)
 
 
 async def test_a_file_that_ranks_cannot_find_is_refused_by_the_field_that_names_it(service: Service) -> None:
     files = SomeFiles(PathFault(field="cwd", value="/home/ann", message="there is no such folder"))
     with pytest.raises(Invalid, match="there is no such folder") as refused:
-        await checks_of(service, files).check_files(user("ann"), GOOD, None)
+        await checks_of(service, files).check_files(GOOD, None)
     assert (refused.value.field, refused.value.value) == ("cwd", "/home/ann")
 
 
 async def test_a_process_without_the_files_of_ranks_refuses_nothing(service: Service) -> None:
-    await checks_of(service).check_files(user("ann"), a_submission(cwd="/nowhere"), None)
+    await checks_of(service).check_files(a_submission(cwd="/nowhere"), None)
 
 
 class NoScript:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hai_scheduler.adapters.identities.fixed import OneAccount
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
@@ -234,14 +235,16 @@ async def test_a_build_alone_may_write_below_its_owners_folder_as_the_account_of
     def seen(order: LaunchOrder) -> list[tuple[str, str, bool]]:
         return [(one.mount_path, one.sub_path, one.read_only) for one in order.mounts]
 
-    assert (own.account, own.image, own.env["HAI_BUILD"]) == (None, "quay.io/hai/lab:1", "rebuild users/ann/vision")
+    assert (own.identity, own.folders_of) == (None, None)
+    assert (groups.identity, groups.folders_of) == (await OneAccount(100).of_account("1001"), "1001")
+    assert (own.image, own.env["HAI_BUILD"]) == ("quay.io/hai/lab:1", "rebuild users/ann/vision")
     assert seen(own) == [("/haienvs", "", True), ("/haienvs/users/ann", "users/ann", False)]
-    assert (groups.account, groups.user) == ("1001", "ann")
+    assert groups.user == "ann"
     assert seen(groups) == [("/haienvs", "", True), ("/haienvs/groups/cv", "groups/cv", False)]
     # The folder that the cluster mounts for writing where it shows the environments itself.
     assert [order.haienv_writes for order in world.launches] == ["users/ann", "groups/cv", None]
     assert groups.env["HAI_CHECKPOINT_DIR"] == f"/checkpoints/1001/{groups.task_id}"
-    assert (ordinary.account, ordinary.image, seen(ordinary)) == (None, None, [("/haienvs", "", True)])
+    assert (ordinary.identity, ordinary.image, seen(ordinary)) == (None, None, [("/haienvs", "", True)])
 
 
 # --- who sees what

@@ -16,44 +16,22 @@ pytest.importorskip("kubespawner")
 from jupyterhub.spawner import SpawnException
 from traitlets import TraitError
 
+from hai_client.wire.identities import Identity, UnixGroup
 from hai_client.wire.storage import ContainerConfig, Mounted
+from hai_scheduler.core.workspace.passwd import AccountTable
 from hai_spawner.containers import kube
 from hai_spawner.containers.kube import HaiKubeSpawner
 from hai_spawner.containers.mixin import HaiSpawnerMixin
 from hai_spawner.sizes.allocations import Allocations
 from hai_spawner.sizes.nodes import FRESH_S, CapacityReader, Unreadable
 from kit import schemas
-from unit.spawner.spawn_kit import GPU, SIZES, a_hub, a_node, a_pod, a_user, an_environment, some_places
+from kit.pod_security import faults
+from unit.spawner.spawn_kit import GPU, SIZES, FakeApi, a_hub, a_node, a_pod, a_user, an_environment, some_places
 
 HOME = Mounted(
     rule="home", kind="host_path", source="/data/{ann}", sub_path="", mount_path="/home/ann", read_only=False
 )
 SETS = Mounted(rule="sets", kind="pvc", source="sets", sub_path="ml", mount_path="/sets", read_only=True)
-
-
-class FakeApi:
-    """The lists of a cluster."""
-
-    def __init__(self, nodes: list[Any], pods: list[Any], status: int = 200) -> None:
-        self.nodes, self.pods, self.status = nodes, pods, status
-        self.calls: list[tuple[str, Any]] = []
-
-    async def list_node(self, **given: Any) -> Any:
-        return self._answer("nodes", given["label_selector"], self.nodes)
-
-    async def list_namespaced_pod(self, namespace: str, **_: Any) -> Any:
-        return self._answer("pods", namespace, self.pods)
-
-    async def list_pod_for_all_namespaces(self, **_: Any) -> Any:
-        return self._answer("pods", None, self.pods)
-
-    def _answer(self, what: str, by: Any, items: list[Any]) -> Any:
-        self.calls.append((what, by))
-
-        async def read() -> bytes:
-            return json.dumps({"items": items}).encode()
-
-        return SimpleNamespace(status=self.status, read=read)
 
 
 @pytest.fixture(autouse=True)
@@ -416,3 +394,106 @@ async def test_a_pod_of_the_same_name_is_ended_first() -> None:
     made.stop = stop
     assert not await made._make_create_pod_request(SimpleNamespace(metadata=SimpleNamespace(name="x")), 3)
     assert ended == [True]
+
+
+# -- whose account it is --------------------------------------------------------------------------------
+
+ADA = Identity(
+    name="ann",
+    uid=20017,
+    groups=(UnixGroup(gid=20017, name=""), UnixGroup(gid=3100, name="cv"), UnixGroup(gid=3200, name="nlp")),
+    home="/home/ann",
+    shell="/bin/bash",
+)
+OWN_CLAIM = {"storage_pvc_ensure": True, "pvc_name_template": "claim-ann", "volumes": [
+    {"name": "own", "persistentVolumeClaim": {"claimName": "claim-ann"}}
+]}  # fmt: skip
+
+
+async def as_ada(monkeypatch: pytest.MonkeyPatch, *mounts: Mounted, identity: Any = ADA, **settings: Any) -> Any:
+    async def asked(_: Any) -> ContainerConfig:
+        return replace(some_places(mounts=mounts), identity=identity)
+
+    monkeypatch.setattr(HaiKubeSpawner, "container_config", asked)
+    return await pod_of(spawner({"profile": "small"}, **settings))
+
+
+@pytest.mark.parametrize("mounts", [(), (HOME,), (SETS,)], ids=["none", "home", "shared"])
+async def test_a_server_is_its_user_and_restricted(
+    monkeypatch: pytest.MonkeyPatch, mounts: tuple[Mounted, ...]
+) -> None:
+    pod = await as_ada(monkeypatch, *mounts, haienv_claim="haienv", haienv_root="/haienv", haienv_init_image="lab:1")
+    (container,) = pod["spec"]["containers"]
+    rights = container["securityContext"]
+    assert (rights["runAsUser"], rights["runAsGroup"]) == (20017, 20017)
+    assert pod["spec"]["securityContext"] == {"supplementalGroups": [3100, 3200]}
+    (init,) = pod["spec"]["initContainers"]
+    assert init["securityContext"]["runAsUser"] == 20017
+    chosen = ["restrictedVolumes: volume hai-0 is a hostPath"] if mounts == (HOME,) else []
+    assert faults(pod) == chosen
+
+
+async def test_its_account_is_in_the_files_that_programs_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    pod = await as_ada(monkeypatch, HOME)
+    notes = pod["metadata"]["annotations"]
+    account = AccountTable.parse(notes["hai.jupyter.org/passwd"], notes["hai.jupyter.org/group"]).of("ann")
+    assert (account.uid, account.gid, account.others) == (20017, 20017, (3100, 3200))
+    assert (account.home, account.shell) == ("/home/ann", "/bin/bash")
+    (container,) = pod["spec"]["containers"]
+    assert {mount["mountPath"]: mount.get("subPath") for mount in container["volumeMounts"]} == {
+        "/home/ann": None, "/etc/passwd": "passwd", "/etc/group": "group",
+    }  # fmt: skip
+    assert [one["value"] for one in container["env"] if one["name"] == "HOME"] == ["/home/ann"]
+    assert container["workingDir"] == "/home/ann"
+    (volume,) = (one for one in pod["spec"]["volumes"] if "downwardAPI" in one)
+    assert [item["fieldRef"]["fieldPath"] for item in volume["downwardAPI"]["items"]] == [
+        "metadata.annotations['hai.jupyter.org/passwd']",
+        "metadata.annotations['hai.jupyter.org/group']",
+    ]
+
+
+async def test_without_a_mount_of_its_home_it_has_the_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    pod = await as_ada(monkeypatch, account_files=False)
+    (container,) = pod["spec"]["containers"]
+    assert [one["value"] for one in container["env"] if one["name"] == "HOME"] == ["/home/jovyan"]
+    assert "downwardAPI" not in json.dumps(pod)
+    assert "hai.jupyter.org/passwd" not in json.dumps(pod)
+
+
+@pytest.mark.parametrize(
+    ("mounts", "settings", "group"),
+    [
+        ((), OWN_CLAIM, 20017),
+        ((HOME,), OWN_CLAIM, 20017),
+        ((SETS,), OWN_CLAIM, None),
+        ((SETS,), {}, None),
+        ((), {}, None),
+        ((SETS,), {**OWN_CLAIM, "fs_gid": 3100}, 3100),
+    ],
+    ids=["own claim", "and a folder of the node", "and a shared claim", "shared claim", "nothing", "an admin's word"],
+)
+async def test_no_shared_volume_is_given_to_the_group_of_one_user(
+    monkeypatch: pytest.MonkeyPatch, mounts: tuple[Mounted, ...], settings: dict[str, Any], group: int | None
+) -> None:
+    pod = await as_ada(monkeypatch, *mounts, **settings)
+    assert pod["spec"]["securityContext"].get("fsGroup") == group
+
+
+async def test_without_accounts_of_users_volumes_are_of_the_one_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    pod = await as_ada(monkeypatch, SETS, identity=None)
+    assert pod["spec"]["securityContext"] == {"fsGroup": 100}
+    assert pod["spec"]["containers"][0]["securityContext"]["runAsUser"] == 1000
+    assert "hai.jupyter.org/passwd" not in json.dumps(pod)
+    assert faults(pod) == []
+
+
+async def test_where_users_have_accounts_no_server_starts_as_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A platform may start servers without the scheduler's answer (`without_scheduler`)."""
+    with pytest.raises(SpawnException, match="As whom your server runs"):
+        await as_ada(monkeypatch, identity=None, own_accounts=True)
+
+
+async def test_folders_of_groups_are_made_where_the_names_of_groups_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    pod = await as_ada(monkeypatch, haienv_claim="haienv", haienv_root="/haienv", haienv_init_image="lab:1")
+    (init,) = pod["spec"]["initContainers"]
+    assert [one["mountPath"] for one in init["volumeMounts"][-2:]] == ["/etc/passwd", "/etc/group"]

@@ -25,6 +25,7 @@ function someHealth(given: Partial<IPlatformHealth> = {}): IPlatformHealth {
     cluster: { reachable: false, answer_s: null, nodes: { ready: 4 } },
     versions: { scheduler: '0.1.0', hub: null },
     alarms: [],
+    doubled_uids: [],
     ...given
   };
 }
@@ -73,6 +74,12 @@ describe('the health of the platform', () => {
     expect(screen.getByTestId('hai-runbook').textContent).toMatch('hai admin cordon NODE');
     fireEvent.click(screen.getByRole('link', { name: 'Health' }));
     expect(await screen.findByText('Something is wrong')).toBeTruthy();
+  });
+
+  it('names users who have one number', async () => {
+    const health = someHealth({ status: 'degraded', doubled_uids: [{ uid: 20017, users: ['ada', 'bob'] }] });
+    showPage(<HealthPage />, { admin: { health: async () => health } });
+    expect((await screen.findByText(/have one uid/)).textContent).toMatch('ada, bob have one uid, 20017');
   });
 
   it('names the page of an alarm of which it has no runbook', async () => {

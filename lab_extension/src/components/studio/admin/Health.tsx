@@ -111,6 +111,15 @@ function Health(): JSX.Element {
       {health && (
         <>
           {health.scheduler.detail !== null && <Notice kind="warning">{health.scheduler.detail}</Notice>}
+          {health.doubled_uids.map(one => (
+            <Notice key={one.uid} kind="warning">
+              {trans.__(
+                '%1 have one uid, %2: they can read and change the files of each other.',
+                one.users.join(', '),
+                one.uid
+              )}
+            </Notice>
+          ))}
           <section aria-label={trans.__('Alarms in force')}>
             {health.alarms.length === 0 ? (
               <p className="hai-Empty">{trans.__('No alarm is in force.')}</p>

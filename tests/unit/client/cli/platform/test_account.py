@@ -54,7 +54,22 @@ def test_what_was_logged_in_is_used_afterwards(hai: Hai, fake: Any, monkeypatch:
     hai("login", "--token-stdin", stdin=f"{fake.TOKEN}\n")
     monkeypatch.delenv("HAI_TOKEN")
     monkeypatch.delenv("HAI_URL")
-    assert hai("whoami").out.startswith("alice at ")
+    assert hai("whoami").out.startswith("alice\n  at       http")
+
+
+def test_whoami_says_which_account_processes_have(hai: Hai, platform: Any) -> None:
+    groups = [{"gid": 20017, "name": ""}, {"gid": 3100, "name": "cv"}, {"gid": 3200, "name": "nlp"}]
+    identity = {"name": "alice", "uid": 20017, "groups": groups, "home": "", "shell": "/bin/sh"}
+    platform.who = {"identity": identity}
+    assert hai("whoami").out.splitlines()[0] == "alice  uid 20017  groups 20017 cv(3100) nlp(3200)"
+    assert hai("whoami", "--json").out.count("20017") == 2
+
+
+def test_whoami_says_why_nothing_of_the_user_starts(hai: Hai, platform: Any) -> None:
+    platform.who = {"identity": None, "no_identity": "no process is started for the user 'alice': uid 0 is root's"}
+    first, _, third, *_ = hai("whoami").out.splitlines()
+    assert first == "alice"
+    assert third == "  runs as  nobody: no process is started for the user 'alice': uid 0 is root's"
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_nodes_quota_and_whoami_read_well(hai: Hai) -> None:
         ["training", "NORMAL", "2", "10"],
     ]
     out = hai("whoami").out
-    assert out.startswith("alice at http://127.0.0.1:")
+    assert out.startswith("alice\n  at       http://127.0.0.1:")
     assert "submit and steer tasks" in out
 
 

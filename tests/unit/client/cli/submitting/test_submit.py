@@ -40,7 +40,7 @@ def test_every_option_arrives(
         "submit -n 3 --gpus 2 -p very-high --name x1 -g a100 -e LR=0.1 -e NOTE=a=b -e SEED --profile slurm --grace 2m "
         "--time-limit 4h --retry-backoff 30s --retry-exit-codes 137,1 "
         "--signal SIGUSR1@60 --watch out/last.pt --watch /scratch/x "
-        "--ranks-per-node 4 --provide tf,MPI "
+        "--ranks-per-node 4 --provide tf,MPI --secret HF_TOKEN --secret-file ~/.netrc=netrc "
         "--hold --tag t1 --tag t2 --checkpoint-dir ckpt --cwd sub -- ./run --json -n 9"
     )
     options, dashes, command = words.partition("-- ")
@@ -62,6 +62,7 @@ def test_every_option_arrives(
         "time_limit_s": 14_400.0,
         "checkpoint_dir": str(clean_environment / "sub/ckpt"),
         "watch": ["out/last.pt", "/scratch/x"],
+        "secrets": ["HF_TOKEN", "~/.netrc=netrc"],
         "tags": ["t1", "t2"],
         "hold": True,
         "env_latest": False,

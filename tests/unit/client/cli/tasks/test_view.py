@@ -123,7 +123,7 @@ def test_no_start_and_no_deadline_is_in_the_past(hai: Hai, platform: Any) -> Non
 _SHOWN: dict[str, Any] = {
     "name": "other", "command": ["other"], "cwd": "/other", "nodes": 5, "gpus": 3, "priority": "LOW", "group": "other",
     "signal": "USR2", "time_limit_s": 999.0, "checkpoint_dir": "/other", "watch": ["other"], "tags": ["other"],
-    "environment": "other", "ranks_per_node": 7,
+    "environment": "other", "secrets": ["OTHER"], "ranks_per_node": 7,
     "snapshot": {"digest": "e" * 64, "files": 1, "size": 2, "commit": None, "dirty": False},
     **asked.in_json(),
 }  # fmt: skip
