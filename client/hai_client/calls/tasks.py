@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -205,8 +206,15 @@ class TaskCalls(Calls):
 
 
 def _submission(request: schema.TaskRequest) -> dict[str, Any]:
-    body = {key: value for key, value in encode(request).items() if value is not None}
+    # What is left at its default is not said: a service that does not know the field yet takes the rest.
+    said = {field.name for field in dataclasses.fields(request) if getattr(request, field.name) != _default_of(field)}
+    body = {key: value for key, value in encode(request).items() if key in said}
     if request.environment is None and VENV not in request.env and (folder := own_python.of_this_kernel()):
         body["env"] = {**request.env, **own_python.variables(folder)}
     check_texts(body)
     return body
+
+
+def _default_of(field: dataclasses.Field[Any]) -> Any:
+    made = field.default_factory
+    return field.default if made is dataclasses.MISSING else made()

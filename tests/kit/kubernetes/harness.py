@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from contract.cluster_harness import ClusterHarness
 from hai_scheduler.adapters.kubernetes.client import KubernetesApi, connect
 from hai_scheduler.adapters.kubernetes.cluster import KubernetesCluster
-from hai_scheduler.adapters.kubernetes.names import SELECTOR, run_selector
+from hai_scheduler.adapters.kubernetes.names import run_selector
 from hai_scheduler.adapters.kubernetes.preflight import check
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.model.ids import RunId
@@ -90,7 +90,7 @@ class KubernetesHarness(ClusterHarness):
         """Delete all pods soon, without a wait: the namespace is removed with all its objects."""
         async with admin() as api:
             soon = {"gracePeriodSeconds": 1}
-            await api.request("DELETE", f"{self.place.path}/pods", query={"labelSelector": SELECTOR}, body=soon)
+            await api.request("DELETE", f"{self.place.path}/pods", body=soon)
 
     def node(self, name: str) -> str:
         number = int(name.removeprefix("node-")) - 1

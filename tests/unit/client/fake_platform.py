@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from hai_client.cli.language.asked_fields import ASKED_FIELDS
+from hai_client.codec import decode, encode
+from hai_client.wire.schema import TaskRequest
 
 API = "/services/hai/api/v1"
 HUB = "/hub/api"
@@ -53,6 +55,17 @@ class Call:
     query: dict[str, str]
     headers: dict[str, str]
     body: Any
+
+
+def whole(path: str, body: Any) -> Any:
+    """A body as the service reads it: what a submission does not say is at its default."""
+    if path.endswith("/tasks") and isinstance(body, dict) and "command" in body:
+        left = {one.name for one in fields(TaskRequest) if one.name not in body}
+        told = encode(decode(TaskRequest, body))
+        return {**{name: value for name, value in told.items() if name in left and value is not None}, **body}
+    if path.endswith("/forecast") and isinstance(body, dict) and "submit" in body:
+        return {**body, "submit": whole("/tasks", body["submit"])}
+    return body
 
 
 @dataclass

@@ -21,7 +21,7 @@ from unit.client import (
     fake_storage,
     fake_tasks,
 )
-from unit.client.fake_platform import API, AT, TOKEN, Call, Drop, FakePlatform, Refuse, find, run_of
+from unit.client.fake_platform import API, AT, TOKEN, Call, Drop, FakePlatform, Refuse, find, run_of, whole
 from unit.client.fake_tasks import line
 
 _ROUTES = (
@@ -77,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
         if headers.get("content-type") == "application/json":
             body = json.loads(content)
         query = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
-        return Call(self.command, parts.path, query, headers, body)
+        return Call(self.command, parts.path, query, headers, whole(parts.path, body))
 
     def _authorize(self, call: Call) -> None:
         given = call.headers.get("authorization")

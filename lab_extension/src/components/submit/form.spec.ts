@@ -62,7 +62,6 @@ describe('the submit form', () => {
       env: {},
       profile: 'auto',
       signal: null,
-      secrets: [],
       watch: [],
       grace_s: null,
       time_limit_s: null,

@@ -132,7 +132,8 @@ export function readForm(
     env: take('env', () => parseEnv(values.env), {}),
     profile: values.profile,
     signal: take('signal', () => readSignal(values), null),
-    secrets: linesOf(values.secrets),
+    // Left out where there are none: a service of the release before does not know the field.
+    ...(values.secrets.trim() !== '' && { secrets: linesOf(values.secrets) }),
     watch: linesOf(values.watch),
     grace_s: take('grace_s', () => readGrace(values.grace_s, values.group, context.policy), null),
     time_limit_s: take('time_limit_s', () => readLimit(values.time_limit_s), null),
