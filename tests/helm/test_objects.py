@@ -6,16 +6,13 @@ import base64
 import json
 import re
 import subprocess
-import warnings
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from typing import Any
 
-import kubernetes_validate
 import pytest
 
-from ci.support import SCHEMAS_OF_CHART
 from hai_scheduler.adapters.kubernetes.preflight import NEEDS, NEEDS_OF_A_READER, Need, needs_for_foreign
+from kit import schemas
 from kit.helm.matrix import MATRIX
 from kit.helm.rendering import CHART, Object, Render
 from kit.pod_security import faults
@@ -29,20 +26,10 @@ def test_lint_has_nothing_to_say(run_helm: Callable[..., subprocess.CompletedPro
 
 
 @ALL
-@pytest.mark.parametrize("version", SCHEMAS_OF_CHART)
-def test_every_object_is_valid(render: Render, values: dict[str, Any], version: str) -> None:
+def test_every_object_is_valid(render: Render, values: dict[str, Any]) -> None:
     for entry in render(values).objects:
-        if "monitoring.coreos.com" in entry["apiVersion"]:
-            continue
-        check(json.dumps(entry, sort_keys=True), version)
-
-
-@cache
-def check(text: str, version: str) -> None:
-    """Validate an object once, however many values give it: each time the schema is read from its file."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        kubernetes_validate.validate(json.loads(text), version, strict=True)
+        if "monitoring.coreos.com" not in entry["apiVersion"]:
+            schemas.check(entry)
 
 
 @ALL

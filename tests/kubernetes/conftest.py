@@ -7,6 +7,7 @@ HAI_TEST_PATIENCE    seconds that anything may take (default 300)
 
 HAI_TEST_SHARED_PATH, HAI_TEST_TRAINING_IMAGE, HAI_TEST_TRAINING_PACKAGES  what scenarios need: kit.kubernetes.platform
 HAI_TEST_CLUSTER_CONTROL  a program that kills nodes and the API server, and brings them back: kit.kubernetes.control
+HAI_TEST_POLICIES    "yes" says that the cluster holds network policies: those of the chart are tried then
 
 Every test, or module, has a namespace of its own, which is removed at its end. Nodes are changed by test_scenarios
 alone, which cordons one and, with HAI_TEST_CLUSTER_CONTROL, kills one, and puts everything right: it is marked `alone`.

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from hai_client.wire.schema import TaskRequest
+from kit.kubernetes.chart_ways import ANY_NODE, METRICS, chart_ways, needs_policies, service_monitors
+from kit.kubernetes.connections import faults
 from kit.kubernetes.release import (
     LOOK,
     Platform,
@@ -30,14 +32,34 @@ pytestmark = needs_images
 
 @pytest.fixture(scope="module")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    with installed(tmp_path_factory.mktemp("chart")) as made:
+    with service_monitors(), installed(tmp_path_factory.mktemp("chart"), {**ANY_NODE, **METRICS}) as made:
         yield made
 
 
-def test_a_task_is_submitted_runs_as_pods_and_shows_its_log(platform: Platform) -> None:
+#: Rank 0 waits until all others have found it by the variables of their task.
+MEET = """
+import os, socket, time
+rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+there = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+if rank == 0:
+    listens = socket.create_server(("", there[1]))
+    for _ in range(ranks - 1):
+        listens.accept()
+else:
+    while True:
+        try:
+            socket.create_connection(there, timeout=5).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+print(f"rank {rank} of {ranks}")
+time.sleep(3)
+"""
+
+
+def test_a_task_is_submitted_its_ranks_meet_and_it_shows_its_log(platform: Platform) -> None:
     client = platform.client("ann")
-    words = ("sh", "-c", "echo rank $RANK of $WORLD_SIZE; sleep 3")
-    task = client.submit(TaskRequest(command=words, nodes=2, name="hello", cwd="/tmp"))
+    task = client.submit(TaskRequest(command=("python3", "-c", MEET), nodes=2, name="hello", cwd="/tmp"))
     chart_wait_for(
         "the run's pods", lambda: len(platform.objects("pods", platform.work, f"hai.jupyter.org/task={task.id}")) == 2
     )
@@ -49,6 +71,14 @@ def test_a_task_is_submitted_runs_as_pods_and_shows_its_log(platform: Platform) 
         "nothing left", lambda: not platform.objects("pods", platform.work, f"hai.jupyter.org/task={task.id}")
     )
     assert_computes(client, task, "rank 1 of 2")
+
+
+@needs_policies
+def test_each_pod_reaches_whom_the_policies_say_and_nobody_else(platform: Platform) -> None:
+    given = {"separate": False, "spot": True, "internet": False, "metrics": True}
+    with chart_ways(platform, **given) as (sources, targets):
+        found = faults(sources, targets)
+    assert not found, "\n".join(found)
 
 
 def test_an_upgrade_keeps_tasks_running_and_secrets_as_they_are(platform: Platform) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from hai_client.wire.schema import TaskRequest
+from kit.kubernetes.chart_ways import ANY_NODE, chart_ways, needs_policies
+from kit.kubernetes.connections import faults
 from kit.kubernetes.release import (
     LOOK,
     Platform,
@@ -28,11 +30,26 @@ pytestmark = needs_images
 TAKEOVER = 15.0
 #: Seconds after which a follower that would take the lease by turns has done so.
 LEASE = 5.0
+#: A loop that is not ready says so as well, with another status.
+ASK = """
+import urllib.error, urllib.request
+try:
+    print(urllib.request.urlopen("http://127.0.0.1:8083/health/ready", timeout=5).read().decode())
+except urllib.error.HTTPError as error:
+    print(error.read().decode())
+"""
 
 
 @pytest.fixture(scope="module")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    more = {"scheduler": {"separate": True, "replicas": 2}}
+    more = {
+        **ANY_NODE,
+        "scheduler": {**ANY_NODE["scheduler"], "separate": True, "replicas": 2},
+        "tasks": {"networkPolicy": {"spot": False, "internet": True}},
+        # As on a cluster without names and volumes.
+        "serviceAddresses": "environment",
+        "postgresql": {"storage": {"enabled": False}},
+    }
     with installed(tmp_path_factory.mktemp("replicas"), more) as made:
         yield made
 
@@ -40,13 +57,12 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 def leaders(platform: Platform) -> dict[str, str]:
     """The leader that each replica names, by the name of the replica's pod; '' for a replica that does not answer.
 
-    Only the loops lead, and no Service is in front of them: each is asked through the API server.
+    Only the loops lead, and no pod and no Service reaches them: each is asked within its pod.
     """
     said: dict[str, str] = {}
     for pod in platform.objects("pods", platform.namespace, "app.kubernetes.io/component=scheduler"):
         name = str(pod["metadata"]["name"])
-        base = f"/api/v1/namespaces/{platform.namespace}/pods/{name}:8083/proxy"
-        text = tool("kubectl", "get", "--raw", f"{base}/health/ready", check=False)
+        text = tool("kubectl", "-n", platform.namespace, "exec", name, "--", "python", "-c", ASK, check=False)
         said[name] = str(json.loads(text)["leader"]) if text else ""
     return said
 
@@ -79,6 +95,14 @@ def test_of_two_replicas_one_leads_and_stays_it(platform: Platform) -> None:
         assert leaders(platform)[leader] == "this"
         looks += 1
     assert agreed(leaders(platform))
+
+
+@needs_policies
+def test_each_pod_reaches_whom_the_policies_say_and_nobody_else(platform: Platform) -> None:
+    given = {"separate": True, "spot": False, "internet": True, "metrics": False}
+    with chart_ways(platform, **given) as (sources, targets):
+        found = faults(sources, targets)
+    assert not found, "\n".join(found)
 
 
 def test_when_the_leader_is_gone_the_other_leads_and_running_tasks_do_not_notice(platform: Platform) -> None:

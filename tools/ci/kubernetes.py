@@ -5,9 +5,11 @@ for the next is in SETTINGS: variables of the environment, and whether the clust
 
 A cluster that KUBECONFIG names is used as it is. Another is brought up by a program (`ci.machine.cluster`) with the
 verbs `build`, `up NODES`, `gpus A_NODE`, `python-image` (it makes registry.local/python:1), `import ARCHIVE`, `down`.
+HAI_K8S_WITH tells it what the cluster has beside Kubernetes itself: by default names (`dns`), volumes for claims
+(`storage`) and network policies that hold (`policies`), also for a pod that asks itself by a Service (`strict`).
 Its state, with pki/admin.kubeconfig, is in HAI_K8S_DIR, else in ~/.cache/hai-k8s; its nodes see the files of this
-machine. One that is up before is used as it is, with whatever nodes it has, and stays up. What was built stays in
-caches: only the first time takes minutes.
+machine. One that is up before is used as it is, with whatever nodes it has, and stays up; its policies are tried if
+HAI_K8S_WITH names them. What was built stays in caches: only the first time takes minutes.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from ci.parts import SKIPPED, call, finish, say
 LOG = machine.ROOT / "kubernetes.log"
 #: Its nodes, and the GPUs that each says to have.
 NODES, GPUS = 2, 4
+#: What it has beside Kubernetes itself. Networks differ in `strict`: what works with it works without.
+WITH = "dns storage policies strict"
 NICE = ("nice", "-n", "15")
 #: What trains in pods, for the Python of the image of the tests.
 TRAINING = ("numpy>=2,<3", "scikit-learn>=1.6,<2")
@@ -51,6 +55,8 @@ def up(settings: Path) -> None:
     state = Path(os.environ.get("HAI_K8S_DIR") or Path.home() / ".cache" / "hai-k8s")
     os.environ["KUBECONFIG"] = str(state / "pki" / "admin.kubeconfig")
     ours = not _answers()
+    if ours:
+        os.environ.setdefault("HAI_K8S_WITH", WITH)
     try:
         if ours:
             _cluster(*NICE, program, "build")
@@ -64,6 +70,8 @@ def up(settings: Path) -> None:
             _log(program, "down")
         raise
     env = {"KUBECONFIG": os.environ["KUBECONFIG"], "HAI_TEST_IMAGE": "registry.local/python:1"}
+    if "policies" in os.environ.get("HAI_K8S_WITH", "").split():
+        env["HAI_TEST_POLICIES"] = "yes"
     _write(settings, {"env": env, "program": str(program), "down": ours})
 
 

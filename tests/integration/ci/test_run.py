@@ -17,12 +17,13 @@ SOON_S = 120.0
 #: Notes what it was asked for; fails where it is told to, and waits where it is told to.
 MAKE = """#!/bin/bash
 echo "make $1" >>"$CALLS"
+echo "policies: ${HAI_TEST_POLICIES:-no}" >"$CALLS.$1"
 [ "$WAITS" != "make $1" ] || { trap 'echo "make $1 cleans up" >>"$CALLS"; exit 1' INT; while :; do sleep 0.05; done; }
 case "$FAILS" in "make $1") exit 3 ;; esac
 """
 CLUSTER = """#!/bin/bash
 echo "cluster $1" >>"$CALLS"
-case "$1" in up) touch "$CALLS.up" ;; down) rm "$CALLS.up" ;; esac
+case "$1" in up) echo "$HAI_K8S_WITH" | tee "$CALLS.up" >"$CALLS.with" ;; down) rm "$CALLS.up" ;; esac
 [ "$FAILS" != "cluster $1" ]
 """
 IMAGES = """#!/bin/bash
@@ -70,7 +71,8 @@ def environment(clone: Path, **more: str) -> dict[str, str]:
     }
     env |= {"FAILS": "", "WAITS": "", "XDG_CACHE_HOME": str(clone / "cache"), "TMPDIR": str(clone.parent)}
     env |= {"HAI_CLUSTER": str(clone / "cluster"), "HAI_K8S_DIR": str(clone / "k8s")}
-    env.pop("KUBECONFIG", None)
+    for name in ("HAI_K8S_WITH", "KUBECONFIG"):
+        env.pop(name, None)
     return env | more
 
 
@@ -148,11 +150,25 @@ def test_a_cluster_of_kubeconfig_is_used_as_it_is(clone: Path) -> None:
     assert calls == ["make test-kubernetes"]
 
 
+@pytest.mark.parametrize(
+    ("given", "brought_up_with", "tried"),
+    [(None, "dns storage policies strict", "yes"), ("dns policies", "dns policies", "yes"), ("dns", "dns", "no")],
+)
+def test_the_cluster_holds_policies_unless_told_otherwise_and_the_tests_know(
+    clone: Path, given: str | None, brought_up_with: str, tried: str
+) -> None:
+    done, _ = run(clone, "--only", "kubernetes-up", "kubernetes", **({"HAI_K8S_WITH": given} if given else {}))
+    assert done.returncode == 0, done.stdout
+    assert (clone / "calls.with").read_text() == f"{brought_up_with}\n"
+    assert (clone / "calls.test-kubernetes").read_text() == f"policies: {tried}\n"
+
+
 def test_a_cluster_that_was_up_stays_up(clone: Path) -> None:
     (clone / "calls.up").touch()
     done, calls = run(clone, "--only", "kubernetes-up", "kubernetes")
     assert done.returncode == 0, done.stdout
     assert calls == ["cluster gpus", "cluster python-image", "make test-kubernetes"]
+    assert (clone / "calls.test-kubernetes").read_text() == "policies: no\n"
 
 
 @pytest.mark.parametrize("waits", ["make check", "make test-kubernetes"])

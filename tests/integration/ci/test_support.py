@@ -8,6 +8,7 @@ import re
 import pytest
 
 from ci import support
+from kit import schemas
 
 
 def test_the_page_is_that_of_the_table() -> None:
@@ -18,6 +19,10 @@ def test_what_a_lock_names_is_read_there() -> None:
     locked = support.locked()
     for name in ("jupyterhub", "jupyterlab", "jupyterhub-kubespawner"):
         assert f"| {locked[name]} (`{support.asked()[name]}`) |" in support.page()
+
+
+def test_objects_are_tried_against_the_newest_schemas_there_are() -> None:
+    assert (schemas.VERSIONS[0], schemas.VERSIONS[-1]) == support.SCHEMAS, "write the newest into tools/ci/support.py"
 
 
 @pytest.mark.skipif("CI" not in os.environ, reason="CI is not set: other versions than those of CI are no fault here")

@@ -1,7 +1,8 @@
 """Faults of the machines of a cluster: nodes that die, an API server that is killed, a node that is drained.
 
 HAI_TEST_CLUSTER_CONTROL names a program that does it on this cluster. Its words are `kill-node NODE`,
-`heal-node NODE`, `kill-server` and `heal-server`; it returns when that is done, not when Kubernetes has noticed.
+`heal-node NODE`, `kill-server` and `heal-server`; it returns when that is done, not when Kubernetes has noticed. With
+`add-address ADDRESS` and `remove-address ADDRESS` this machine is a host of the internet to the cluster's pods.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from hai_scheduler.adapters.kubernetes.client import ApiRefused, Missing
@@ -107,6 +110,16 @@ def evict(place: Place, pod: str) -> None:
         except (Missing, ApiRefused):
             if version == "policy/v1beta1":
                 raise
+
+
+@contextmanager
+def public_address(address: str) -> Iterator[None]:
+    """Let pods reach this machine at a public address, which should be one of those for documentation."""
+    _control("add-address", address)
+    try:
+        yield
+    finally:
+        _control("remove-address", address)
 
 
 def _control(*words: str) -> None:

@@ -32,7 +32,9 @@ VALUES = os.environ.get("HAI_TEST_CHART_VALUES", "")
 PATIENCE = float(os.environ.get("HAI_TEST_PATIENCE", "120")) * 3
 #: On a cluster everything takes long, and each look is a request or a program.
 chart_wait_for = partial(wait_for, within=PATIENCE, pause=0.5)
-PASSWORD = secrets.token_hex(20)
+#: Of admins, and of everybody else.
+PASSWORD, ORDINARY = secrets.token_hex(20), secrets.token_hex(20)
+ADMINS = ("ann",)
 needs_images = pytest.mark.skipif(
     not VALUES, reason="no images of the chart: name a values file by HAI_TEST_CHART_VALUES to install it"
 )
@@ -42,8 +44,8 @@ OURS: dict[str, Any] = {
     "hub": {
         "config": {
             "JupyterHub": {"authenticator_class": "shared-password"},
-            "SharedPasswordAuthenticator": {"user_password": "an-ordinary-password", "admin_password": PASSWORD},
-            "Authenticator": {"admin_users": ["ann"], "allow_all": True},
+            "SharedPasswordAuthenticator": {"user_password": ORDINARY, "admin_password": PASSWORD},
+            "Authenticator": {"admin_users": list(ADMINS), "allow_all": True},
         }
     },
     "scheduler": {
@@ -109,6 +111,8 @@ class Platform:
     tunnel: subprocess.Popen[str] | None = None
     url: str = ""
     clients: dict[str, Client] = field(default_factory=dict)
+    #: Tokens of the Hub, by user who has a client.
+    tokens: dict[str, str] = field(default_factory=dict)
 
     @property
     def work(self) -> str:
@@ -159,7 +163,8 @@ class Platform:
 
     def client(self, user: str) -> Client:
         if user not in self.clients:
-            self.clients[user] = Client(self.url, asyncio.run(log_in(self.url, user, PASSWORD)))
+            self.tokens[user] = asyncio.run(log_in(self.url, user, PASSWORD if user in ADMINS else ORDINARY))
+            self.clients[user] = Client(self.url, self.tokens[user])
         return self.clients[user]
 
     def objects(self, kind: str, namespace: str, selector: str = "") -> list[dict[str, Any]]:

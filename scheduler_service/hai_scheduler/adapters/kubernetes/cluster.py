@@ -18,6 +18,7 @@ from hai_scheduler.adapters.kubernetes.observer import RunObserver
 from hai_scheduler.adapters.kubernetes.pod_status import has_ended, has_started
 from hai_scheduler.adapters.kubernetes.preflight import check
 from hai_scheduler.adapters.kubernetes.record import RunObjects, StartError, Thing
+from hai_scheduler.adapters.kubernetes.remedies import told
 from hai_scheduler.adapters.kubernetes.removal import RunRemover
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.shared.origins import check_origin
@@ -120,7 +121,7 @@ class KubernetesCluster:
             self._unmade[launch.run_id] = str(error)
             raise
         except ApiRefused as error:
-            words = f"Kubernetes refused it: {error}"
+            words = told(str(error))
             run = self._sight.run(launch.run_id)
             made = run.pods if run is not None else {}
             missing = tuple(rank for rank in range(len(launch.nodes)) if rank not in made)

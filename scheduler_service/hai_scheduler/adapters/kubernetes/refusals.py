@@ -1,9 +1,9 @@
 """What a refusal of the API server means: a missing right, a passing state, or a request that it will never accept.
 
 The texts are those of Kubernetes 1.20 to 1.32: of the authorizers (`responsewriters.Forbidden`), of the admission
-plugins NamespaceLifecycle, ServiceAccount and ResourceQuota, of webhooks (`webhookerrors.ToStatusErr`) and of
-ValidatingAdmissionPolicy, which may have any of several statuses. The author of a policy chooses its message, which may
-hold any text, so only the part in front of the message is matched.
+plugins NamespaceLifecycle, ServiceAccount, LimitRanger, PodSecurity, Priority and ResourceQuota, of webhooks
+(`webhookerrors.ToStatusErr`) and of ValidatingAdmissionPolicy, which may have any of several statuses. The author of a
+policy chooses its message, which may hold any text, so only the part in front of the message is matched.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Meaning(Enum):
 
 
 #: `pods "NAME"`, `pods`, `deployments.apps "NAME"`.
-_OBJECT: Final = r'[\w./-]+(?: "[^"]*")? is forbidden: '
-_RIGHT: Final = re.compile(_OBJECT + r'User "[^"]*" cannot [\w-]+ (?:resource|path) "')
+OBJECT: Final = r'[\w./-]+(?: "[^"]*")? is forbidden: '
+_RIGHT: Final = re.compile(OBJECT + r'User "[^"]*" cannot [\w-]+ (?:resource|path) "')
 _PASSING: Final = re.compile(
-    _OBJECT
+    OBJECT
     + r"(?:unable to create new content in namespace \S+ because it is being terminated"
     + r"|error looking up service account |no API token found for service account "
     # Kubernetes has not counted the quota's use yet.
@@ -37,7 +37,7 @@ _PASSING: Final = re.compile(
     re.IGNORECASE,
 )
 _DENIED: Final = re.compile(
-    rf'(?:{_OBJECT})?(?:admission webhook "[^"]*" denied the request|ValidatingAdmissionPolicy \')'
+    rf'(?:{OBJECT})?(?:admission webhook "[^"]*" denied the request|ValidatingAdmissionPolicy \')'
 )
 
 

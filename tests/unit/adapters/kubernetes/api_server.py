@@ -13,6 +13,7 @@ from kubernetes.aio.client import ApiClient, Configuration
 
 from hai_scheduler.adapters.kubernetes.client import KubernetesApi
 from hai_scheduler.ports.clock import Clock
+from kit.admission import Admission
 from unit.adapters.kubernetes.things import unlocated
 
 Thing = dict[str, Any]
@@ -42,6 +43,8 @@ class ApiServer:
         self.faults: list[list[Any]] = []
         #: Verbs and resources that are forbidden to the account.
         self.forbidden: set[tuple[str, str]] = set()
+        #: What the rules of the namespace refuse.
+        self.admission = Admission()
         self.namespaces = {NAMESPACE}
         #: How kubelets end pods: "1.20" removes one that has not started; "1.27" and newer give it a last phase before.
         self.kubelet = "1.20"
@@ -183,6 +186,9 @@ class ApiServer:
         return web.json_response({"metadata": metadata, "items": items[first : first + limit]})
 
     def _post(self, request: web.Request, kind: str, name: str, body: Thing) -> web.Response:
+        there = {each: list(things.values()) for each, things in self.objects.items()}
+        if refused := self.admission.refusal(kind, body, there):
+            return self._error(*refused, reason="Forbidden" if refused[0] == 403 else "Invalid")
         if request.query.get("dryRun"):
             return web.json_response(body, status=201)
         if body["metadata"]["name"] in self.objects[kind]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import kubernetes_validate
 import pytest
 
 from hai_scheduler.adapters.kubernetes import manifests
 from hai_scheduler.core.workspace.identity import Identity, UnixGroup
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.cluster import LaunchOrder
+from kit import schemas
 from kit.builders import a_launch
 from unit.adapters.kubernetes.things import OWNER, capacity, some_settings
 
@@ -23,7 +23,7 @@ ROOT = {"name": "haienv", "mountPath": "/envs", "readOnly": True}
 
 def pod_of(launch: LaunchOrder) -> dict[str, Any]:
     pod = manifests.pod(launch, 0, capacity(), SETTINGS, OWNER)
-    kubernetes_validate.validate(pod, "1.30", strict=True)
+    schemas.check(pod)
     spec: dict[str, Any] = pod["spec"]
     return spec
 

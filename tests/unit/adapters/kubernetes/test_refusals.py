@@ -9,6 +9,7 @@ import pytest
 
 from hai_scheduler.adapters.kubernetes.client import ApiForbidden, ApiRefused
 from hai_scheduler.adapters.kubernetes.refusals import Meaning, meaning_of
+from hai_scheduler.adapters.kubernetes.remedies import told
 from hai_scheduler.core.model.run import Blame
 from hai_scheduler.ports.errors import Temporary
 from kit.builders import a_launch
@@ -165,7 +166,7 @@ async def test_what_admission_denies_is_shown_at_once_and_is_no_nodes_fault(serv
     server.fail("POST", "/pods", status, body=message, times=99)
     await cluster.launch(a_launch())
     (rank,) = (await one(cluster)).ranks
-    assert rank.start_error == f"Kubernetes refused it: {message}"
+    assert rank.start_error == told(message)
     assert rank.blame is Blame.NOBODY
     assert server.count("POST", "/pods") == 1
 

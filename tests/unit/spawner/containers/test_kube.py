@@ -24,6 +24,7 @@ from hai_spawner.containers.kube import HaiKubeSpawner
 from hai_spawner.containers.mixin import HaiSpawnerMixin
 from hai_spawner.sizes.allocations import Allocations
 from hai_spawner.sizes.nodes import FRESH_S, CapacityReader, Unreadable
+from kit import schemas
 from kit.pod_security import faults
 from unit.spawner.spawn_kit import GPU, SIZES, FakeApi, a_hub, a_node, a_pod, a_user, an_environment, some_places
 
@@ -57,7 +58,9 @@ async def pod_of(made: HaiKubeSpawner) -> Any:
     await made.load_user_options()
     manifest = await made.get_pod_manifest()
     async with ApiClient(Configuration()) as client:
-        return client.sanitize_for_serialization(manifest)
+        pod = client.sanitize_for_serialization(manifest)
+    schemas.check(pod)
+    return pod
 
 
 async def test_a_size_with_a_device_asks_for_it_and_takes_its_image() -> None:
@@ -309,6 +312,16 @@ QUOTA = 'pods "jupyter-ann" is forbidden: exceeded quota: labs, requested: reque
 POLICY = (
     "pods \"jupyter-ann\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no such image"
 )
+#: As tests/kit/admission.py refuses a rank.
+STANDARD = (
+    'pods "jupyter-ann" is forbidden: violates PodSecurity "restricted:latest": restricted volume types (volume "home" '
+    'uses restricted volume type "hostPath")'
+)
+RANGE = 'pods "jupyter-ann" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi'
+DEFAULT = (
+    'Pod "jupyter-ann" is invalid: spec.containers[0].resources.requests: Invalid value: "4": must be less than or '
+    "equal to cpu limit of 2"
+)
 HEADERS = {"Audit-Id": "5f0e", "Content-Type": "application/json"}
 
 
@@ -337,11 +350,16 @@ class Refusing(FakeApi):
     ("status", "message", "reason", "shown", "remedy"),
     [
         (403, QUOTA, "refused", 403, "Stop another server or choose a smaller size"),
-        (422, POLICY, "refused", 403, "Tell an administrator"),
+        (422, POLICY, "refused", 403, "set singleuser.extraLabels or change that policy"),
+        (422, f"{POLICY}: exceeded quota: x", "refused", 403, "set singleuser.extraLabels or change that policy"),
+        (403, STANDARD, "refused", 403, "asks for what workloads.podSecurity forbids"),
+        (403, RANGE, "refused", 403, "change the LimitRange of the namespace"),
+        (422, DEFAULT, "refused", 403, "Choose a smaller size"),
+        (403, "no words of a plugin", "refused", 403, "Tell an administrator."),
         (500, 'failed calling webhook "gate"', "cluster", 503, "Try again in a moment"),
         (429, "too many requests", "cluster", 503, "Try again in a moment"),
     ],
-    ids=["quota", "policy", "webhook away", "busy"],
+    ids=["quota", "policy", "policy that quotes", "standard", "range", "default", "others", "webhook away", "busy"],
 )
 async def test_a_server_that_the_cluster_refuses_says_why_in_the_clusters_words_and_no_headers(
     what: str, status: int, message: str, reason: str, shown: int, remedy: str, caplog: pytest.LogCaptureFixture
