@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,10 @@ def group_of(suite: str, nodeid: str) -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with warnings.catch_warnings():
+        # Tests of this process may have imported what the suite's own process has not.
+        warnings.simplefilter("ignore", pytest.PytestAssertRewriteWarning)
+        spec.loader.exec_module(module)
     return module.group_of(nodeid)
 
 
