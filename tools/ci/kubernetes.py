@@ -57,7 +57,6 @@ def up(settings: Path) -> None:
     ours = not _answers()
     if ours:
         os.environ.setdefault("HAI_K8S_WITH", WITH)
-    if ours:
         _cluster(*NICE, program, "build")
         # Images of an earlier tree, which each node would load when it starts.
         (state / "images" / "hai-images.tar").unlink(missing_ok=True)
