@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from hai_client.wire.schema import TaskRequest
+from kit import pod_security
 from kit.kubernetes.chart_ways import ANY_NODE, METRICS, chart_ways, needs_policies, service_monitors
 from kit.kubernetes.connections import faults
 from kit.kubernetes.release import (
@@ -24,15 +25,26 @@ from kit.kubernetes.release import (
     chart_wait_for,
     installed,
     needs_images,
+    start_server,
     state_of,
+    tool,
 )
 
 pytestmark = needs_images
 
 
+#: As `getent` prints them. Ann is in a second group.
+ACCOUNTS = {
+    "passwd": "ann:x:20017:20017::/home/ann:/bin/sh\nbob:x:20018:20018::/home/bob:/bin/sh\n",
+    "group": "ann:x:20017:\nbob:x:20018:\ncv:x:3100:ann\n",
+}
+
+
 @pytest.fixture(scope="module")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    with service_monitors(), installed(tmp_path_factory.mktemp("chart"), {**ANY_NODE, **METRICS}) as made:
+    values = {**ANY_NODE, **METRICS, "identity": {"source": "file", "file": {"configMap": "accounts"}}}
+    maps = {"accounts": ACCOUNTS}
+    with service_monitors(), installed(tmp_path_factory.mktemp("chart"), values, config_maps=maps) as made:
         yield made
 
 
@@ -71,6 +83,28 @@ def test_a_task_is_submitted_its_ranks_meet_and_it_shows_its_log(platform: Platf
         "nothing left", lambda: not platform.objects("pods", platform.work, f"hai.jupyter.org/task={task.id}")
     )
     assert_computes(client, task, "rank 1 of 2")
+
+
+#: What a process says of itself: number, groups, name, and the name that Python finds.
+WHO = "id -u; id -G; id -un; python3 -c 'import getpass; print(getpass.getuser())'"
+
+
+@pytest.mark.parametrize(
+    ("user", "said"), [("ann", ["20017", "20017 3100", "ann", "ann"]), ("bob", ["20018"] * 2 + ["bob"] * 2)]
+)
+def test_a_server_and_a_task_are_their_user(platform: Platform, user: str, said: list[str]) -> None:
+    start_server(platform, user)
+    words = ["-n", platform.work, "exec", f"jupyter-{user}", "-c", "notebook", "--", "sh", "-c", WHO]
+    assert tool("kubectl", *words).splitlines() == said
+    client = platform.client(user)
+    task = client.submit(TaskRequest(command=("sh", "-c", WHO), nodes=1, name="who", cwd="/tmp"))
+    (pod,) = chart_wait_for(
+        "the pod", lambda: platform.objects("pods", platform.work, f"hai.jupyter.org/task={task.id}")
+    )
+    chart_wait_for("the end", lambda: state_of(client, task) in ("succeeded", "failed", "stopped"))
+    assert [line.text for line in client.logs(task.id) if not line.text.startswith("[")] == said
+    (server,) = (one for one in platform.objects("pods", platform.work) if one["metadata"]["name"] == f"jupyter-{user}")
+    assert [pod_security.faults(one) for one in (pod, server)] == [[], []]
 
 
 @needs_policies

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -18,7 +17,7 @@ from typing import Any
 from hai_client.api import Client
 from hai_client.wire.schema import Task, TaskRequest
 from kit.kubernetes.platform import SHARED, for_all
-from kit.kubernetes.release import OURS, PASSWORD, ROOT, Platform, chart_wait_for, installed, log_in, state_of, tool
+from kit.kubernetes.release import ROOT, Platform, chart_wait_for, installed, start_server, state_of, tool
 
 ENVS = "/haienv"
 #: Where all servers and builds see the packages: what else lies in the root is in no pod.
@@ -187,20 +186,3 @@ def _values(folder: Path) -> dict[str, Any]:
         # Its API server is older than pod security standards; others would refuse the mount rule below.
         "workloads": {"podSecurity": "privileged"},
     }
-
-
-def start_server(platform: Platform, user: str) -> str:
-    """Start a user's server; returns a token of theirs."""
-    # Bob is no admin.
-    password = PASSWORD if user == "ann" else OURS["hub"]["config"]["SharedPasswordAuthenticator"]["user_password"]
-    token = asyncio.run(log_in(platform.url, user, password))
-    address, headers = f"{platform.url}/hub/api/users/{user}", {"Authorization": f"token {token}"}
-    with urllib.request.urlopen(urllib.request.Request(f"{address}/server", method="POST", headers=headers)) as answer:
-        assert answer.status in (201, 202)
-
-    def ready() -> bool:
-        with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as answer:
-            return any(server["ready"] for server in json.load(answer)["servers"].values())
-
-    chart_wait_for(f"the server of {user}", ready)
-    return token

@@ -10,6 +10,7 @@ import secrets
 import shutil
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -196,17 +197,53 @@ async def log_in(url: str, user: str, password: str) -> str:
             return str((await made.json())["token"])
 
 
+def start_server(platform: Platform, user: str) -> str:
+    """Start a user's server; returns a token of theirs."""
+    token = asyncio.run(log_in(platform.url, user, PASSWORD if user in ADMINS else ORDINARY))
+    address, headers = f"{platform.url}/hub/api/users/{user}", {"Authorization": f"token {token}"}
+    with urllib.request.urlopen(urllib.request.Request(f"{address}/server", method="POST", headers=headers)) as answer:
+        assert answer.status in (201, 202)
+
+    def ready() -> bool:
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as answer:
+            return any(server["ready"] for server in json.load(answer)["servers"].values())
+
+    chart_wait_for(f"the server of {user}", ready)
+    return token
+
+
 @contextmanager
 def installed(
-    folder: Path, more: Mapping[str, Any] | None = None, *, chart: Path = CHART, images: str = VALUES
+    folder: Path,
+    more: Mapping[str, Any] | None = None,
+    *,
+    chart: Path = CHART,
+    images: str = VALUES,
+    config_maps: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Iterator[Platform]:
-    """An installation of the chart that is removed at the end. `more` are values besides those of the tests."""
+    """An installation of the chart that is removed at the end.
+
+    Args:
+        folder: Gets the files of values.
+        more: Values besides those of the tests.
+        chart: The chart.
+        images: The file of values with its images.
+        config_maps: ConfigMaps that the values name, by name: their texts by key.
+    """
     values = folder / "values.yaml"
     values.write_text(yaml.safe_dump(OURS))
     besides = folder / "more.yaml"
     besides.write_text(yaml.safe_dump(dict(more or {})))
     made = Platform(f"hai-test-{secrets.token_hex(3)}", (values, besides), chart, images)
     try:
+        if config_maps:
+            tool("kubectl", "create", "namespace", made.namespace)
+            held = [
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": dict(texts)}
+                for name, texts in config_maps.items()
+            ]
+            given = json.dumps({"apiVersion": "v1", "kind": "List", "items": held})
+            tool("kubectl", "-n", made.namespace, "create", "-f", "-", given=given)
         made.helm()
         made.open()
         yield made
