@@ -125,7 +125,7 @@ class ClusterHealth:
 
     reachable: bool
     answer_s: float | None = None  #: Seconds that it took to name its nodes.
-    #: The number of nodes in each state: free, held, lost, closed, orphan, cordoned, draining, quarantined.
+    #: The number of nodes in each state: free, held, lost, closed, crowded, orphan, cordoned, draining, quarantined.
     nodes: dict[str, int]
 
 

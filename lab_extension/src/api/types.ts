@@ -913,7 +913,7 @@ export interface IClusterHealth {
   reachable: boolean;
   /** Seconds that it took to name its nodes. */
   answer_s: number | null;
-  /** The number of nodes in each state: free, held, lost, closed, orphan, cordoned, draining, quarantined. */
+  /** The number of nodes in each state: free, held, lost, closed, crowded, orphan, cordoned, draining, quarantined. */
   nodes: Record<string, number>;
 }
 

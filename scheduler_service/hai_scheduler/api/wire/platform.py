@@ -65,7 +65,7 @@ class ClusterHealth(Output):
     reachable: bool
     #: Seconds that it took to name its nodes.
     answer_s: float | None
-    #: The number of nodes in each state: free, held, lost, closed, orphan, cordoned, draining, quarantined.
+    #: The number of nodes in each state: free, held, lost, closed, crowded, orphan, cordoned, draining, quarantined.
     nodes: dict[str, int]
 
 

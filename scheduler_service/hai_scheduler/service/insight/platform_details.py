@@ -54,7 +54,7 @@ class DetailedHealth:
     database: DatabaseFacts | None
     #: Seconds that the database took for an answer.
     database_seconds: float | None
-    #: Nodes by state: free, held, lost, closed, orphan, or the mark of an admin or of the scheduler.
+    #: Nodes by state: free, held, lost, closed, crowded, orphan, or the mark of an admin or of the scheduler.
     nodes: Mapping[str, int]
     #: Seconds that the cluster took to name its nodes; None: it did not answer in time.
     cluster_seconds: float | None
@@ -135,7 +135,9 @@ def state_of(view: NodeView) -> str:
         return "orphan"
     if view.node.mark is not NodeMark.NONE:
         return view.node.mark.value
-    return "closed" if view.node.closed else "free"
+    if view.node.closed:
+        return "closed"
+    return "crowded" if view.node.taken else "free"
 
 
 def alarms(told: WellBeing, loop: LoopStatus | None, nodes: Sequence[NodeView]) -> list[AlarmView]:

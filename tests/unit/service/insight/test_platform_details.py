@@ -71,6 +71,7 @@ def test_the_limit_of_silence_is_that_of_the_alert() -> None:
     [
         (Node(name="a", gpus=2), False, "free"),
         (Node(name="a", gpus=2), True, "held"),
+        (Node(name="a", gpus=2, room=1), False, "crowded"),
         (Node(name="a", gpus=2, ready=False), True, "lost"),
         (Node(name="a", gpus=2, orphan="7.1"), False, "orphan"),
         (Node(name="a", gpus=2, mark=NodeMark.DRAINING), False, "draining"),
