@@ -102,7 +102,7 @@ def test_a_server_and_a_task_are_their_user(platform: Platform, user: str, said:
         "the pod", lambda: platform.objects("pods", platform.work, f"hai.jupyter.org/task={task.id}")
     )
     chart_wait_for("the end", lambda: state_of(client, task) in ("succeeded", "failed", "stopped"))
-    assert [line.text for line in client.logs(task.id) if not line.text.startswith("[")] == said
+    assert [line.text for line in client.logs(task.id) if not line.text.startswith("-- ")] == said
     (server,) = (one for one in platform.objects("pods", platform.work) if one["metadata"]["name"] == f"jupyter-{user}")
     assert [pod_security.faults(one) for one in (pod, server)] == [[], []]
 

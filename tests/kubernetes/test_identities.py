@@ -65,7 +65,7 @@ def test_each_task_is_its_user_and_what_it_makes_is_theirs(platform: PodPlatform
         uid = USERS[user]
         groups = f"{uid} {CV}" if user in members() else str(uid)
         said = [line.text for line in platform.client(user).logs(task)]
-        assert [line for line in said if not line.startswith("[")][:6] == [
+        assert [line for line in said if not line.startswith("-- ")][:6] == [
             str(uid), str(uid), groups, user, user, f"{user} /tmp",
         ], said  # fmt: skip
     assert owners(platform.world.folder / "saved") == {user: (uid, uid) for user, uid in USERS.items()}
