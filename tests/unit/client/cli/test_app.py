@@ -95,7 +95,6 @@ BAD = [
     ("admin quota set public HIGH many", 2, "limit: 'many'"),
     ("completion tcsh", 2, "choose from"),
     ("login --user alice", 2, "password: there is no terminal"),
-    ("login", 2, "user: there is no terminal"),
     ("login --token-stdin", 2, "token: not a token"),
     ("--url nowhere list", 2, "url: 'nowhere'"),
     ("list --url http://127.0.0.1:1", 4, "cannot reach http://127.0.0.1:1: connection refused"),
