@@ -73,21 +73,22 @@ def asking(api_url: str) -> Ask:
     Args:
         api_url: Base of the scheduler's REST interface as the Hub reaches it.
     """
+    return lambda token: names_at(api_url, "archived-users", "names", token, _PATIENCE_S)
 
-    async def ask(token: str) -> frozenset[str]:
-        async with (
-            session_at(api_url, token, _PATIENCE_S) as session,
-            session.get("archived-users", allow_redirects=False) as answer,
-        ):
-            if answer.status != 200:
-                raise ValueError(f"status {answer.status}")
-            body = await answer.json(content_type=None)
-        names = body.get("names") if isinstance(body, dict) else None
-        if not isinstance(names, list):
-            raise ValueError("no names")
-        return frozenset(map(str, names))
 
-    return ask
+async def names_at(api_url: str, path: str, field: str, token: str, patience_s: float) -> frozenset[str]:
+    """Return the names of users in that field of the service's answer. Raises one of `NO_ANSWER`."""
+    async with (
+        session_at(api_url, token, patience_s) as session,
+        session.get(path, allow_redirects=False) as answer,
+    ):
+        if answer.status != 200:
+            raise ValueError(f"status {answer.status}")
+        body = await answer.json(content_type=None)
+    names = body.get(field) if isinstance(body, dict) else None
+    if not isinstance(names, list):
+        raise ValueError(f"no {field}")
+    return frozenset(map(str, names))
 
 
 def session_at(api_url: str, token: str, patience_s: float) -> aiohttp.ClientSession:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from hai_hub.config.database_errors import roll_back
-from hai_hub.logins.archived_users import NO_ANSWER, service_token, session_at
+from hai_hub.logins.archived_users import NO_ANSWER, names_at, service_token
 from hai_hub.logins.in_step import InStep
 
 log = logging.getLogger("hai_hub")
@@ -28,21 +28,7 @@ def asking_active(api_url: str) -> Active:
     Args:
         api_url: Base of the scheduler's REST interface as the Hub reaches it.
     """
-
-    async def ask(token: str) -> frozenset[str]:
-        async with (
-            session_at(api_url, token, _PATIENCE_S) as session,
-            session.get("active-users", allow_redirects=False) as answer,
-        ):
-            if answer.status != 200:
-                raise ValueError(f"status {answer.status}")
-            body = await answer.json(content_type=None)
-        users = body.get("users") if isinstance(body, dict) else None
-        if not isinstance(users, list):
-            raise ValueError("no users")
-        return frozenset(map(str, users))
-
-    return ask
+    return lambda token: names_at(api_url, "active-users", "users", token, _PATIENCE_S)
 
 
 class Watch:
